@@ -1,0 +1,201 @@
+#include "api/client/client.hpp"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/base/os.hpp"
+#include "engine/base/process.hpp"
+
+namespace kiln::client {
+
+using protocol::Json;
+
+namespace {
+
+Result<UniqueFd> connect_once(const std::string& path) {
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() > socket_path_bytes_max) return Error(ErrorCode::invalid_argument, "the socket path is over " + std::to_string(socket_path_bytes_max) + " bytes: " + path);
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  UniqueFd socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (!socket) return errno_error(errno, "socket");
+  if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
+    if (errno == ENOENT || errno == ECONNREFUSED) return Error(ErrorCode::not_running, "no daemon listens on " + path, true);
+    return errno_error(errno, "connect to " + path);
+  }
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0) return errno_error(errno, "ask who serves " + path);
+  if (peer.uid != ::getuid() && peer.uid != 0)
+    return Error(ErrorCode::permission_denied, "the daemon on " + path + " belongs to another user (uid " + std::to_string(peer.uid) + ")");
+  return socket;
+}
+
+// Runs the daemon and waits until it says on the pipe that it serves (or that another one does).
+Status start_daemon(const ConnectOptions& options) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "pipe");
+  UniqueFd reading(ends[0]), writing(ends[1]);
+  SpawnOptions spawn;
+  spawn.command = options.daemon_command;
+  spawn.command.insert(spawn.command.end(), {"--auto-started", "--ready-fd", "3"});
+  spawn.environment = options.daemon_environment;
+  spawn.descriptors = {{writing.get(), 3}};
+  spawn.die_with_parent = false;
+  spawn.new_session = true;
+  KILN_TRY(auto child, ChildProcess::spawn(spawn));
+  writing.reset();
+  const auto deadline = Deadline::after(options.start_timeout);
+  std::string said;
+  for (;;) {
+    pollfd wait{reading.get(), POLLIN, 0};
+    if (::poll(&wait, 1, deadline.left_ms()) == 0) return Error(ErrorCode::not_running, "the daemon did not get ready in time", true);
+    char buffer[4096];
+    const auto got = ::read(reading.get(), buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) break;
+    said.append(buffer, std::size_t(got));
+    if (said.find('\n') != std::string::npos) break;
+  }
+  if (said.rfind("ready", 0) == 0 || said.rfind("busy", 0) == 0) {
+    child.detach();
+    return ok();
+  }
+  const auto how = child.ended(true);
+  return Error(ErrorCode::not_running, "the daemon did not start: " + (said.empty() ? how.value_or("no reason given") : said.substr(0, said.find('\n'))));
+}
+
+}  // namespace
+
+std::vector<std::string> daemon_environment(const Environment& environment) {
+  static constexpr std::array exact{"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME"};
+  std::vector<std::string> allowed;
+  for (const auto& entry : environment.all) {
+    const auto name = entry.substr(0, entry.find('='));
+    const bool listed = std::any_of(exact.begin(), exact.end(), [&](const char* e) { return name == e; });
+    if (listed || name.rfind("KILN_", 0) == 0 || name.rfind("XDG_", 0) == 0) allowed.push_back(entry);
+  }
+  return allowed;
+}
+
+Result<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options) {
+  auto socket = connect_once(options.socket);
+  bool started = false;
+  if (!socket && socket.error().code == ErrorCode::not_running && options.auto_start && !options.daemon_command.empty()) {
+    KILN_CHECK(start_daemon(options));
+    started = true;
+    socket = connect_once(options.socket);
+  }
+  if (!socket) return std::move(socket).error();
+  std::unique_ptr<Client> client(new Client(std::move(*socket)));
+  client->started_ = started;
+  Json params{{"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)}, {"client", options.client_name}};
+  KILN_TRY(auto answer, client->call("hello", std::move(params)));
+  client->hello_ = std::move(answer.result);
+  return client;
+}
+
+Status Client::send(const std::string& line, const std::vector<int>& fds) {
+  std::size_t sent = 0;
+  while (sent < line.size()) {
+    iovec vector{const_cast<char*>(line.data()) + sent, line.size() - sent};
+    msghdr message{};
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 16)];
+    if (sent == 0 && !fds.empty()) {
+      if (fds.size() > 16) return Error(ErrorCode::invalid_argument, "at most 16 descriptors a request");
+      message.msg_control = control;
+      message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
+      cmsghdr* header = CMSG_FIRSTHDR(&message);
+      header->cmsg_level = SOL_SOCKET;
+      header->cmsg_type = SCM_RIGHTS;
+      header->cmsg_len = CMSG_LEN(sizeof(int) * fds.size());
+      std::memcpy(CMSG_DATA(header), fds.data(), sizeof(int) * fds.size());
+    }
+    const auto n = ::sendmsg(socket_.get(), &message, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return Error(ErrorCode::not_running, std::string("the daemon went away: ") + std::strerror(errno), true);
+    sent += std::size_t(n);
+  }
+  return ok();
+}
+
+Result<bool> Client::receive(int timeout_ms) {
+  pollfd wait{socket_.get(), POLLIN, 0};
+  const int ready = ::poll(&wait, 1, timeout_ms);
+  if (ready == 0 || (ready < 0 && errno == EINTR)) return false;
+  char buffer[64 << 10];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 64)];
+  iovec vector{buffer, sizeof buffer};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const auto got = ::recvmsg(socket_.get(), &message, MSG_CMSG_CLOEXEC);
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return false;
+  if (got <= 0) return Error(ErrorCode::not_running, got == 0 ? "the daemon closed the connection" : std::string("the daemon went away: ") + std::strerror(errno), true);
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    for (std::size_t i = 0; i < (c->cmsg_len - CMSG_LEN(0)) / sizeof(int); ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
+      fds_.emplace_back(fd);
+    }
+  }
+  if (!splitter_.feed({buffer, std::size_t(got)}, lines_)) return Error(ErrorCode::protocol_error, "the daemon sent a line that is too long");
+  return true;
+}
+
+// The line that answers `id`; progress on the way.
+Result<Json> Client::next_line(std::int64_t id, const Progress& progress, const CancelToken* cancel) {
+  protocol::Limits limits;
+  limits.nodes_max = 50000000;
+  bool told = false;
+  for (;;) {
+    while (!lines_.empty()) {
+      auto value = protocol::parse_json(lines_.front(), limits);
+      lines_.erase(lines_.begin());
+      if (!value) return std::move(value).error();
+      if (!value->is_object()) continue;
+      if (value->value("method", "") == "$/progress") {
+        if (progress && value->contains("params")) progress((*value)["params"]);
+        continue;
+      }
+      const auto found = value->find("id");
+      if (found != value->end() && (*found == Json(id) || found->is_null())) return std::move(*value);
+    }
+    if (cancel && cancel->cancelled() && !told) {
+      told = true;
+      KILN_CHECK(send(protocol::notification_line("$/cancel", Json{{"id", id}}), {}));
+    }
+    KILN_TRY(const bool more, receive(cancel ? 20 : -1));
+    (void)more;
+  }
+}
+
+Result<Answer> Client::call(const std::string& method, Json params, const std::vector<int>& fds, const Progress& progress,
+                            const CancelToken* cancel) {
+  const auto id = ++id_;
+  Json request{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}};
+  if (!fds.empty()) request["fds"] = fds.size();
+  KILN_CHECK(send(protocol::dump(request) + "\n", fds));
+  KILN_TRY(auto line, next_line(id, progress, cancel));
+  Answer answer;
+  answer.fds = std::move(fds_);
+  fds_.clear();
+  if (const auto error = line.find("error"); error != line.end()) return protocol::error_from_json(*error);
+  answer.result = line.value("result", Json::object());
+  return answer;
+}
+
+}  // namespace kiln::client

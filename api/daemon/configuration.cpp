@@ -1,0 +1,245 @@
+#include "api/daemon/configuration.hpp"
+
+#include <filesystem>
+
+#include "cache/disk_store.hpp"
+#include "engine/base/fd.hpp"
+#include "engine/base/process.hpp"
+#include "engine/compile/toolchain.hpp"
+#include "engine/jit/build_identity.hpp"
+
+namespace kiln::daemon {
+
+using protocol::Fields;
+using protocol::Json;
+
+namespace {
+
+// Reads one setting of config.json into `slot` and notes the source.
+class ConfigReader {
+ public:
+  ConfigReader(const Json& root, Configuration& out) : root_(root), out_(out) {}
+
+  Status number(const char* name, std::int64_t& slot, std::int64_t min, std::int64_t max) {
+    const Fields fields(root_, "");
+    if (!fields.has(name)) return ok();
+    KILN_TRY(slot, fields.integer(name, min, max));
+    out_.sources[name] = "config.json";
+    return ok();
+  }
+  Status number(const char* name, std::uint64_t& slot) {
+    auto value = std::int64_t(slot);
+    KILN_CHECK(number(name, value, 1, (std::int64_t(1) << 53) - 1));
+    slot = std::uint64_t(value);
+    return ok();
+  }
+  Status words(const char* name, std::vector<std::string>& slot) {
+    const Fields fields(root_, "");
+    if (!fields.has(name)) return ok();
+    KILN_TRY(const Json* list, fields.array(name, 1000));
+    std::vector<std::string> read;
+    for (const auto& item : *list) {
+      if (!item.is_string()) return fields.error(name, "an array of strings");
+      read.push_back(item.get<std::string>());
+    }
+    slot = std::move(read);
+    out_.sources[name] = "config.json";
+    return ok();
+  }
+  Status limits() {
+    const Fields fields(root_, "");
+    if (!fields.has("limits")) return ok();
+    KILN_TRY(const Json* object, fields.object("limits"));
+    auto& l = out_.limits;
+    const std::map<std::string, std::uint64_t*> slots{
+        {"line_bytes_max", &l.line_bytes_max}, {"depth_max", &l.depth_max}, {"nodes_max", &l.nodes_max}, {"id_bytes_max", &l.id_bytes_max},
+        {"connections_max", &l.connections_max}, {"requests_in_flight_max", &l.requests_in_flight_max}, {"batch_max", &l.batch_max},
+        {"output_bytes_max", &l.output_bytes_max}, {"output_stall_ms_max", &l.output_stall_ms_max}, {"fds_queued_max", &l.fds_queued_max},
+        {"fds_unclaimed_ms_max", &l.fds_unclaimed_ms_max}, {"fds_held_max", &l.fds_held_max}, {"buffers_max", &l.buffers_max},
+        {"buffer_bytes_max", &l.buffer_bytes_max}, {"compiles_queued_max", &l.compiles_queued_max}};
+    const Fields values(*object, "/limits");
+    for (const auto& [name, value] : object->items()) {
+      const auto slot = slots.find(name);
+      if (slot == slots.end()) return values.error(name, "a limit's name as in `hello`");
+      KILN_TRY(const auto n, values.integer(name, 1, std::int64_t(1) << 40));
+      *slot->second = std::uint64_t(n);
+      out_.sources["limits." + name] = "config.json";
+    }
+    return ok();
+  }
+
+ private:
+  const Json& root_;
+  Configuration& out_;
+};
+
+Status read_config_file(Configuration& out) {
+  auto bytes = read_file(out.config.path, 1 << 20);
+  if (!bytes) return bytes.error().code == ErrorCode::not_found ? ok() : Status(std::move(bytes).error().with("in " + out.config.path));
+  auto root = protocol::parse_json(text(*bytes), protocol::Limits{});
+  if (!root) return std::move(root).error().with("in " + out.config.path);
+  const Fields fields(*root, "");
+  auto known = fields.only({"worker_hip", "worker_host", "device_host", "reference", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
+                            "workers_max", "compile_deadline_ms", "limits"});
+  if (!known) return std::move(known).error().with("in " + out.config.path);
+  ConfigReader reader(*root, out);
+  auto read = [&]() -> Status {
+    KILN_CHECK(reader.words("worker_hip", out.worker_hip));
+    KILN_CHECK(reader.words("worker_host", out.worker_host));
+    KILN_CHECK(reader.words("device_host", out.device_host));
+    KILN_CHECK(reader.words("reference", out.reference));
+    KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
+    KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
+    KILN_CHECK(reader.number("idle_exit_s", out.idle_exit_s, 1, 1000000000));
+    KILN_CHECK(reader.number("workers_max", out.workers_max, 0, 1024));
+    KILN_CHECK(reader.number("compile_deadline_ms", out.compile_deadline_ms, 1, 1000000000));
+    return reader.limits();
+  };
+  if (auto status = read(); !status) return std::move(status).error().with("in " + out.config.path);
+  return ok();
+}
+
+// Programs lie beside this one; data in ../share/kiln.
+Status find_own_files(Configuration& out) {
+  const auto bin = executable_folder();
+  const auto share = (std::filesystem::path(bin).parent_path() / "share/kiln").string();
+  out.programs_folder = share + "/programs";
+  out.include_folder = share + "/include";
+  auto program = [&](const char* name) {
+    const auto path = bin + "/" + name;
+    std::error_code error;
+    return std::filesystem::exists(path, error) ? std::vector<std::string>{path} : std::vector<std::string>{};
+  };
+  out.worker_host = program("kiln-compile-host");
+  out.device_host = program("kiln-device-host");
+  out.reference = program("kiln-reference");
+  const auto worker = program("kiln-compile-hip");
+  if (worker.empty()) {
+    out.no_hip = "kiln-compile-hip is not installed beside " + bin;
+    return ok();
+  }
+  auto start = compile::hip_worker_command(worker[0], out.toolchains.path);
+  if (!start) {
+    out.no_hip = start.error().message;
+    return ok();
+  }
+  out.worker_hip = std::move(*start);
+  return ok();
+}
+
+Status override_worker(Configuration& out, const std::string& family, const std::string& command, const std::string& source, bool append) {
+  auto* slot = family == "hip" ? &out.worker_hip : family == "host" ? &out.worker_host : nullptr;
+  if (!slot) return Error(ErrorCode::invalid_argument, source + ": no worker family \"" + family + "\"; there are hip and host");
+  auto words = split_command(command);
+  if (!words) return std::move(words).error().with("in " + source);
+  if (append) slot->insert(slot->end(), words->begin(), words->end());
+  else *slot = std::move(*words);
+  out.sources["worker_" + family] = source;
+  return ok();
+}
+
+Status apply_flags(Configuration& out, const std::vector<std::string>& flags, const std::string& flag, bool append) {
+  for (const auto& entry : flags) {
+    const auto equals = entry.find('=');
+    if (equals == std::string::npos) return Error(ErrorCode::invalid_argument, flag + " " + entry + ": expected FAMILY=COMMAND, as in hip=/path/worker");
+    KILN_CHECK(override_worker(out, entry.substr(0, equals), entry.substr(equals + 1), "flag " + flag, append));
+  }
+  return ok();
+}
+
+}  // namespace
+
+Result<std::vector<std::string>> split_command(const std::string& text) {
+  std::vector<std::string> words;
+  std::string word;
+  bool in_word = false;
+  char quote = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quote == 0 && (c == ' ' || c == '\t' || c == '\n')) {
+      if (in_word) words.push_back(std::move(word));
+      word.clear();
+      in_word = false;
+      continue;
+    }
+    in_word = true;
+    if (c == quote) quote = 0;
+    else if (quote == 0 && (c == '\'' || c == '"')) quote = c;
+    else if (c == '\\' && quote != '\'' && i + 1 < text.size()) word += text[++i];
+    else word += c;
+  }
+  if (quote != 0) return Error(ErrorCode::parse_error, "a quote is not closed in the command: " + text);
+  if (in_word) words.push_back(std::move(word));
+  return words;
+}
+
+Result<Configuration> load_configuration(const Environment& environment, const Overrides& overrides) {
+  Configuration out;
+  KILN_TRY(out.socket, socket_path(environment));
+  if (!overrides.socket.empty()) out.socket = {overrides.socket, "flag --socket"};
+  if (auto folder = cache_folder(environment)) out.cache = std::move(*folder);
+  if (!overrides.cache.empty()) out.cache = {overrides.cache, "flag --cache"};
+  if (auto file = log_file(environment)) out.log = std::move(*file);
+  if (auto file = config_file(environment)) out.config = std::move(*file);
+  if (auto folder = toolchains_folder(environment)) out.toolchains = std::move(*folder);
+  KILN_CHECK(find_own_files(out));
+  if (!out.config.path.empty()) KILN_CHECK(read_config_file(out));
+  for (const char* family : {"hip", "host"}) {
+    const std::string variable = std::string("KILN_WORKER_") + (family == std::string("hip") ? "HIP" : "HOST");
+    if (const auto command = environment.get(variable); !command.empty())
+      KILN_CHECK(override_worker(out, family, command, "environment " + variable, false));
+  }
+  KILN_CHECK(apply_flags(out, overrides.workers, "--worker", false));
+  KILN_CHECK(apply_flags(out, overrides.worker_arguments, "--worker-argument", true));
+  return out;
+}
+
+Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configuration) {
+  jit::SessionOptions options;
+  cache::StoreOptions store;
+  store.folder = configuration.cache.path;
+  store.bytes_max = configuration.cache_bytes_max;
+  store.entries_max = configuration.cache_entries_max;
+  options.store = cache::open_store(store);
+  auto with_include = [&](std::vector<std::string> command) {
+    if (!command.empty()) command.insert(command.end(), {"--include", configuration.include_folder});
+    return command;
+  };
+  options.pool.commands.push_back({"hip", with_include(configuration.worker_hip), configuration.no_hip});
+  options.pool.commands.push_back({"host", with_include(configuration.worker_host), "kiln-compile-host is not installed (built without LLVM)"});
+  options.pool.workers_max = int(configuration.workers_max);
+  options.pool.compile_deadline = std::chrono::milliseconds(configuration.compile_deadline_ms);
+  options.header_folder = configuration.include_folder;
+  options.device_host_command = configuration.device_host;
+  options.reference_command = configuration.reference;
+  KILN_TRY(auto session, jit::Session::create(std::move(options)));
+  return std::shared_ptr<jit::Session>(std::move(session));
+}
+
+Json configuration_json(const Configuration& c) {
+  Json value = Json::object();
+  auto add = [&](const std::string& name, Json setting) {
+    const auto source = c.sources.find(name);
+    value[name] = {{"value", std::move(setting)}, {"source", source == c.sources.end() ? "default" : source->second}};
+  };
+  auto place = [&](const char* name, const LocatedPath& path) { value[name] = {{"value", path.path}, {"source", path.source}}; };
+  place("socket", c.socket);
+  place("cache", c.cache);
+  place("log", c.log);
+  place("config", c.config);
+  place("toolchains", c.toolchains);
+  add("worker_hip", c.worker_hip);
+  add("worker_host", c.worker_host);
+  add("device_host", c.device_host);
+  add("reference", c.reference);
+  add("cache_bytes_max", c.cache_bytes_max);
+  add("cache_entries_max", c.cache_entries_max);
+  add("idle_exit_s", c.idle_exit_s);
+  add("workers_max", c.workers_max);
+  add("compile_deadline_ms", c.compile_deadline_ms);
+  return value;
+}
+
+std::string build_id() { return std::string("kiln 0.1.0 ") + std::string(jit::source_identity()).substr(0, 12); }
+
+}  // namespace kiln::daemon

@@ -1,0 +1,160 @@
+#include "api/daemon/daemon.hpp"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spdlog/sinks/rotating_file_sink.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <thread>
+
+#include "api/server/server.hpp"
+
+namespace kiln::daemon {
+namespace {
+
+constexpr int stop_grace_ms = 10000;
+
+class Readiness {
+ public:
+  explicit Readiness(int fd) : fd_(fd) {}
+  void say(const std::string& line) {
+    if (!fd_.valid()) return;
+    (void)write_all(fd_.get(), view(line + "\n"));
+    fd_.reset();
+  }
+
+ private:
+  UniqueFd fd_;
+};
+
+std::shared_ptr<spdlog::logger> open_log(const DaemonOptions& options, const Configuration& configuration) {
+  spdlog::sink_ptr sink;
+  if (options.auto_started && !configuration.log.path.empty()) {
+    (void)make_folders(std::filesystem::path(configuration.log.path).parent_path().string());
+    try {
+      sink = std::make_shared<spdlog::sinks::rotating_file_sink_mt>(configuration.log.path, 5 << 20, 3);
+    } catch (const spdlog::spdlog_ex&) {  // an unwritable state folder: log to standard error
+    }
+  }
+  if (!sink) sink = std::make_shared<spdlog::sinks::stderr_sink_mt>();
+  auto log = std::make_shared<spdlog::logger>("kilnd", std::move(sink));
+  log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %P %l %v");
+  log->set_level(spdlog::level::from_str(options.log_level));
+  log->flush_on(spdlog::level::info);
+  return log;
+}
+
+void raise_descriptor_limit() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Waits for SIGTERM and SIGINT (blocked in all threads) on a thread of its own; a second one ends at once.
+class SignalWatch {
+ public:
+  SignalWatch(server::Server& server, std::shared_ptr<spdlog::logger> log) : server_(server), log_(std::move(log)) {
+    thread_ = std::thread([this] { wait(); });
+  }
+  ~SignalWatch() {
+    ending_ = true;
+    ::pthread_kill(thread_.native_handle(), SIGUSR1);
+    thread_.join();
+  }
+  static sigset_t signals() {
+    sigset_t set;
+    sigemptyset(&set);
+    for (const int s : {SIGTERM, SIGINT, SIGUSR1}) sigaddset(&set, s);
+    return set;
+  }
+
+ private:
+  void wait() {
+    const auto set = signals();
+    for (bool stopping = false;;) {
+      int signal = 0;
+      if (sigwait(&set, &signal) != 0 || ending_) return;
+      if (signal == SIGUSR1) continue;
+      if (stopping) ::_exit(1);
+      stopping = true;
+      log_->info("signal {}: no new work, running work gets {} s", signal, stop_grace_ms / 1000);
+      server_.stop(stop_grace_ms);
+    }
+  }
+  server::Server& server_;
+  std::shared_ptr<spdlog::logger> log_;
+  std::atomic<bool> ending_{false};
+  std::thread thread_;
+};
+
+Result<UniqueFd> bind_socket(const Configuration& configuration, Readiness& ready, UniqueFd& lock) {
+  auto listener = server::listen_unix(configuration.socket, lock);
+  if (!listener) ready.say(listener.error().code == ErrorCode::busy ? "busy" : listener.error().message);
+  return listener;
+}
+
+int serve(const DaemonOptions& options, const Configuration& configuration, UniqueFd listener, Readiness& ready,
+          const std::shared_ptr<spdlog::logger>& log) {
+  auto session = open_session(configuration);
+  if (!session) {
+    ready.say(session.error().message);
+    log->error("{}", to_text(session.error()));
+    return 1;
+  }
+  server::ServerOptions server_options;
+  server_options.limits = configuration.limits;
+  server_options.idle_exit_s = options.idle_exit_s >= 0 ? options.idle_exit_s : options.auto_started ? int(configuration.idle_exit_s) : 0;
+  server_options.log = [log](const std::string& line) { log->info("{}", line); };
+  auto server = server::Server::create(std::move(server_options), std::move(listener));
+  service::ServiceOptions service_options;
+  service_options.limits = configuration.limits;
+  service_options.build_id = build_id();
+  service_options.programs_folder = configuration.programs_folder;
+  service_options.shut_down = [&server] { server->stop(stop_grace_ms); };
+  service_options.server_stats = [&server] { return server->stats(); };
+  auto service = service::Service::create(std::move(service_options), *session);
+  server->set_service(*service);
+  SignalWatch signals(*server, log);
+  const auto stats = (*session)->stats().store;
+  log->info("serving {} (cache {}{})", configuration.socket.path, stats.path.empty() ? "none" : stats.path,
+            stats.writable ? "" : ", not writable: " + stats.why_not_writable);
+  ready.say("ready");
+  server->run();
+  ::unlink(configuration.socket.path.c_str());
+  log->info("ended");
+  return 0;
+}
+
+}  // namespace
+
+int run_daemon(const DaemonOptions& options, const Environment& environment) {
+  Readiness ready(options.ready_fd);
+  const auto set = SignalWatch::signals();
+  ::pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  ::signal(SIGPIPE, SIG_IGN);
+  ::umask(077);
+  raise_descriptor_limit();
+  auto configuration = load_configuration(environment, options.overrides);
+  if (!configuration) {
+    ready.say(configuration.error().message);
+    std::fprintf(stderr, "kilnd: %s\n", to_text(configuration.error()).c_str());
+    return 1;
+  }
+  auto log = open_log(options, *configuration);
+  UniqueFd lock;
+  auto listener = bind_socket(*configuration, ready, lock);
+  if (!listener) {
+    const bool lost_race = listener.error().code == ErrorCode::busy && options.auto_started;
+    if (!lost_race) log->error("{}", to_text(listener.error()));
+    return lost_race ? 0 : 1;
+  }
+  return serve(options, *configuration, std::move(*listener), ready, log);
+}
+
+}  // namespace kiln::daemon

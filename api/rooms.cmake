@@ -1,0 +1,14 @@
+# The service's rooms: protocol knows no sockets, server knows no methods, daemon and cli wire everything.
+kiln_room(api/protocol DEPS engine_base)
+kiln_room(api/service DEPS api_protocol engine_jit)
+kiln_room(api/server DEPS api_service)
+kiln_room(api/client DEPS api_protocol)
+kiln_room(api/daemon DEPS api_server cache LIBS spdlog fmt)
+kiln_room(api/cli DEPS api_client api_daemon)
+kiln_program(kilnd api/daemon/main.cpp api_daemon)
+kiln_program(kiln api/cli/main.cpp api_cli)
+
+# Programs look for their data beside themselves, in ../share/kiln, in the build tree as in an installed one.
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/share/kiln)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/kernels/include ${CMAKE_BINARY_DIR}/share/kiln/include SYMBOLIC)
+file(CREATE_LINK ${CMAKE_SOURCE_DIR}/kernels/programs ${CMAKE_BINARY_DIR}/share/kiln/programs SYMBOLIC)

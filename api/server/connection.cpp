@@ -1,0 +1,323 @@
+#include "api/server/connection.hpp"
+
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+
+namespace kiln::server {
+
+using protocol::Json;
+using protocol::Request;
+using service::Reply;
+
+Connection::Connection(Socket socket, service::ConnectionId id, service::Peer peer, const protocol::Limits& limits,
+                       service::Service& service, ConnectionOwner& owner)
+    : socket_(std::move(socket)), id_(id), peer_(peer), limits_(limits), service_(service), owner_(owner),
+      stall_timer_(socket_.get_executor()), fds_timer_(socket_.get_executor()), splitter_(limits.line_bytes_max) {
+  socket_.non_blocking(true);
+}
+
+void Connection::start() {
+  service_.connected(id_, peer_);
+  wait_readable();
+}
+
+void Connection::close(const std::string& reason) {
+  if (closed_) return;
+  closed_ = true;
+  if (!reason.empty()) owner_.log("connection " + std::to_string(id_) + " (pid " + std::to_string(peer_.pid) + ") closed: " + reason);
+  boost::system::error_code ignored;
+  socket_.close(ignored);
+  stall_timer_.cancel();
+  fds_timer_.cancel();
+  fds_.clear();
+  pending_.clear();
+  output_.clear();
+  service_.disconnected(id_);
+  owner_.closed(id_);
+}
+
+// ---- reading --------------------------------------------------------------------------------------------------------
+
+void Connection::wait_readable() {
+  if (closed_ || !reading_) return;
+  socket_.async_wait(Socket::wait_read, [self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error) self->read_some();
+  });
+}
+
+void Connection::read_some() {
+  std::string bytes;
+  if (closed_ || !receive(bytes)) return;
+  if (!bytes.empty()) take_lines(bytes);
+  wait_readable();
+}
+
+// One recvmsg. False when the connection was closed.
+bool Connection::receive(std::string& bytes) {
+  char buffer[64 << 10];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 64)];
+  iovec vector{buffer, sizeof buffer};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  message.msg_control = control;
+  message.msg_controllen = sizeof control;
+  const auto got = ::recvmsg(socket_.native_handle(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  if (got < 0) {
+    if (errno == EAGAIN || errno == EINTR) return true;
+    close(std::string("receive failed: ") + std::strerror(errno));
+    return false;
+  }
+  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
+    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
+    const auto count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    for (std::size_t i = 0; i < count; ++i) {
+      int fd;
+      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
+      fds_.emplace_back(UniqueFd(fd), Clock::now());
+    }
+  }
+  if (message.msg_flags & MSG_CTRUNC) { close("more descriptors in one message than are accepted"); return false; }
+  if (fds_.size() > limits_.fds_queued_max) { close("more than " + std::to_string(limits_.fds_queued_max) + " descriptors queued"); return false; }
+  if (!fds_.empty()) watch_fds();
+  if (got == 0) {  // half-close: what was read is answered
+    reading_ = false;
+    end_if_done();
+    if (!closed_) watch_hangup();
+    return false;
+  }
+  bytes.assign(buffer, std::size_t(got));
+  return true;
+}
+
+// After the client's end of file its calls go on until it hangs up altogether. The wait sees only later changes, so look once too.
+void Connection::watch_hangup() {
+  socket_.async_wait(Socket::wait_error, [self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error) self->close("");
+  });
+  pollfd now{socket_.native_handle(), 0, 0};
+  if (::poll(&now, 1, 0) > 0 && (now.revents & (POLLHUP | POLLERR))) close("");
+}
+
+void Connection::take_lines(std::string_view bytes) {
+  std::vector<std::string> lines;
+  const bool fits = splitter_.feed(bytes, lines);
+  for (const auto& line : lines) {
+    take_line(line);
+    if (closed_) return;
+  }
+  if (!fits) close("a line over " + std::to_string(limits_.line_bytes_max) + " bytes");
+}
+
+void Connection::take_line(const std::string& text) {
+  auto line = protocol::parse_line(text, limits_);
+  std::shared_ptr<Batch> batch;
+  if (line.batch) {
+    batch = std::make_shared<Batch>();
+    batch->waiting = 1;  // this loop's own share, so that early replies do not end the batch
+    for (const auto& item : line.items) {
+      const auto* request = std::get_if<Request>(&item);
+      if (!request || !request->notification) ++batch->waiting;
+    }
+  }
+  for (auto& item : line.items) {
+    take_item(std::move(item), batch);
+    if (closed_) return;
+  }
+  if (batch) batch_reply(batch, nullptr, {});
+}
+
+void Connection::take_item(protocol::Item item, const std::shared_ptr<Batch>& batch) {
+  if (auto* request = std::get_if<Request>(&item)) return take_request(std::move(*request), batch);
+  auto& bad = std::get<protocol::BadRequest>(item);
+  (void)claim_fds(bad.fds);  // its descriptors go with it
+  answer(bad.id, bad.error, batch);
+}
+
+void Connection::take_request(Request request, const std::shared_ptr<Batch>& batch) {
+  auto fds = claim_fds(request.fds);
+  if (request.method == "$/cancel") {
+    if (const auto it = request.params.find("id"); it != request.params.end()) service_.cancel(id_, *it);
+    if (!request.notification) answer(request.id, Error(ErrorCode::protocol_error, "$/cancel is a notification: send it without an id"), batch);
+    return;
+  }
+  if (!fds) {
+    if (!request.notification) answer(request.id, fds.error(), batch);
+    return;
+  }
+  if (pending_.size() >= limits_.batch_max) {
+    if (!request.notification)
+      answer(request.id, Error(ErrorCode::busy, "more than " + std::to_string(limits_.requests_in_flight_max) + " requests in flight and " +
+                               std::to_string(limits_.batch_max) + " waiting on this connection", true), batch);
+    return;
+  }
+  pending_.push_back({std::move(request), std::move(*fds), batch});
+  start_pending();
+}
+
+Result<std::vector<UniqueFd>> Connection::claim_fds(int count) {
+  if (std::size_t(count) > fds_.size())
+    return Error(ErrorCode::invalid_argument, "the request names " + std::to_string(count) + " descriptors, " + std::to_string(fds_.size()) +
+                 " came with it or before it");
+  std::vector<UniqueFd> claimed;
+  for (int i = 0; i < count; ++i) {
+    claimed.push_back(std::move(fds_.front().first));
+    fds_.pop_front();
+  }
+  return claimed;
+}
+
+void Connection::watch_fds() {
+  if (watching_fds_) return;
+  watching_fds_ = true;
+  fds_timer_.expires_after(std::chrono::milliseconds(limits_.fds_unclaimed_ms_max));
+  fds_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    self->watching_fds_ = false;
+    if (error || self->closed_ || self->fds_.empty()) return;
+    const auto age = Clock::now() - self->fds_.front().second;
+    if (age >= std::chrono::milliseconds(self->limits_.fds_unclaimed_ms_max)) return self->close("descriptors that no request took");
+    self->watch_fds();
+  });
+}
+
+// ---- requests -------------------------------------------------------------------------------------------------------
+
+void Connection::start_pending() {
+  while (!closed_ && !pending_.empty() && in_flight_ < limits_.requests_in_flight_max) {
+    auto next = std::move(pending_.front());
+    pending_.pop_front();
+    dispatch(std::move(next.request), std::move(next.fds), std::move(next.batch));
+  }
+}
+
+void Connection::dispatch(Request request, std::vector<UniqueFd> fds, std::shared_ptr<Batch> batch) {
+  ++in_flight_;
+  service::Call call;
+  call.connection = id_;
+  call.fds = std::move(fds);
+  if (request.deadline_ms >= 0) call.deadline = Deadline::after(std::chrono::milliseconds(request.deadline_ms));
+  const Json id = request.id;
+  const bool notification = request.notification;
+  call.reply = [self = shared_from_this(), id, notification, batch = std::move(batch)](Reply reply) {
+    auto shared = std::make_shared<Reply>(std::move(reply));
+    asio::post(self->socket_.get_executor(), [self, id, notification, batch, shared] {
+      self->finish(id, notification, std::move(*shared), batch);
+    });
+  };
+  call.progress = notification ? [](Json) {} : progress_sender(id);
+  call.request = std::move(request);
+  service_.call(std::move(call));
+}
+
+// At most 10 notifications a second a call; the first one passes.
+std::function<void(Json)> Connection::progress_sender(const Json& id) {
+  auto last = std::make_shared<std::atomic<std::int64_t>>(0);
+  return [self = shared_from_this(), id, last](Json value) {
+    const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
+    auto before = last->load();
+    if (now - before < 100 || !last->compare_exchange_strong(before, now)) return;
+    value["id"] = id;
+    auto line = std::make_shared<std::string>(protocol::notification_line("$/progress", std::move(value)));
+    asio::post(self->socket_.get_executor(), [self, line] { self->send(std::move(*line), {}); });
+  };
+}
+
+void Connection::finish(const Json& id, bool notification, Reply reply, const std::shared_ptr<Batch>& batch) {
+  --in_flight_;
+  if (closed_) return;
+  if (!notification) {
+    if (!reply.result) answer(id, reply.result.error(), batch);
+    else if (batch) batch_reply(batch, protocol::result_object(id, std::move(*reply.result)), std::move(reply.fds));
+    else send(protocol::result_line(id, std::move(*reply.result)), std::move(reply.fds));
+  }
+  start_pending();
+  end_if_done();
+}
+
+void Connection::answer(const Json& id, const Error& error, const std::shared_ptr<Batch>& batch) {
+  if (batch) batch_reply(batch, protocol::error_object(id, error), {});
+  else send(protocol::error_line(id, error), {});
+}
+
+void Connection::batch_reply(const std::shared_ptr<Batch>& batch, Json reply, std::vector<UniqueFd> fds) {
+  if (!reply.is_null()) batch->replies.push_back(std::move(reply));
+  for (auto& fd : fds) batch->fds.push_back(std::move(fd));
+  if (--batch->waiting > 0 || batch->replies.empty()) return;
+  send(protocol::dump(batch->replies) + "\n", std::move(batch->fds));
+}
+
+// ---- writing --------------------------------------------------------------------------------------------------------
+
+void Connection::send(std::string bytes, std::vector<UniqueFd> fds) {
+  if (closed_) return;
+  if (output_.empty()) progressed_ = Clock::now();
+  output_bytes_ += bytes.size();
+  output_.push_back({std::move(bytes), 0, std::move(fds)});
+  if (!writing_) write_some();
+  if (!closed_ && output_bytes_ > limits_.output_bytes_max) close("the client does not read: unsent output over the limit");
+}
+
+void Connection::write_some() {
+  while (!output_.empty()) {
+    Output& next = output_.front();
+    iovec vector{next.bytes.data() + next.sent, next.bytes.size() - next.sent};
+    msghdr message{};
+    message.msg_iov = &vector;
+    message.msg_iovlen = 1;
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 64)];
+    if (next.sent == 0 && !next.fds.empty()) {
+      const auto count = std::min<std::size_t>(next.fds.size(), 64);
+      message.msg_control = control;
+      message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+      cmsghdr* c = CMSG_FIRSTHDR(&message);
+      c->cmsg_level = SOL_SOCKET;
+      c->cmsg_type = SCM_RIGHTS;
+      c->cmsg_len = CMSG_LEN(sizeof(int) * count);
+      for (std::size_t i = 0; i < count; ++i) {
+        const int fd = next.fds[i].get();
+        std::memcpy(CMSG_DATA(c) + i * sizeof(int), &fd, sizeof fd);
+      }
+    }
+    const auto sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (sent < 0) {
+      if (errno == EINTR) continue;
+      if (errno == EAGAIN) return wait_writable();
+      return close(errno == EPIPE || errno == ECONNRESET ? "" : std::string("send failed: ") + std::strerror(errno));
+    }
+    progressed_ = Clock::now();
+    next.sent += std::size_t(sent);
+    output_bytes_ -= std::size_t(sent);
+    if (next.sent == next.bytes.size()) output_.pop_front();
+  }
+  end_if_done();
+}
+
+void Connection::wait_writable() {
+  writing_ = true;
+  watch_stall();
+  socket_.async_wait(Socket::wait_write, [self = shared_from_this()](const boost::system::error_code& error) {
+    self->writing_ = false;
+    if (!error && !self->closed_) self->write_some();
+  });
+}
+
+void Connection::watch_stall() {
+  stall_timer_.expires_after(std::chrono::milliseconds(limits_.output_stall_ms_max));
+  stall_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (error || self->closed_ || self->output_.empty()) return;
+    if (Clock::now() - self->progressed_ >= std::chrono::milliseconds(self->limits_.output_stall_ms_max))
+      return self->close("the client does not read: no progress for " + std::to_string(self->limits_.output_stall_ms_max) + " ms");
+    self->watch_stall();
+  });
+}
+
+void Connection::end_if_done() {
+  if (!reading_ && !closed_ && in_flight_ == 0 && pending_.empty() && output_.empty()) close("");
+}
+
+}  // namespace kiln::server

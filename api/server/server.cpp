@@ -1,0 +1,213 @@
+#include "api/server/server.hpp"
+
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <future>
+#include <unordered_map>
+
+#include "api/server/connection.hpp"
+
+namespace kiln::server {
+namespace {
+
+constexpr unsigned overflow_uid = 65534;  // what strangers in a user namespace read as
+
+// Only our own user and root are served.
+bool admitted(const ucred& peer) {
+  return peer.uid == 0 || (peer.uid == ::getuid() && peer.uid != overflow_uid);
+}
+
+class AsioServer final : public Server, public ConnectionOwner {
+ public:
+  AsioServer(ServerOptions options, UniqueFd listener)
+      : options_(std::move(options)), idle_timer_(io_), grace_timer_(io_), retry_timer_(io_),
+        acceptor_(io_, asio::local::stream_protocol(), listener.release()), spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
+
+  void set_service(service::Service& service) override { service_ = &service; }
+
+  void run() override {
+    accept_next();
+    arm_idle();
+    io_.run();
+  }
+
+  void stop(int grace_ms) override {
+    if (stopping_.exchange(true)) return;
+    asio::post(io_, [this, grace_ms] { begin_stop(grace_ms); });
+  }
+
+  protocol::Json stats() override {
+    return {{"connections", connections_now_.load()}, {"connections_total", connections_total_.load()},
+            {"connections_refused", connections_refused_.load()}};
+  }
+
+ private:
+  void log(const std::string& line) override {
+    if (options_.log) options_.log(line);
+  }
+
+  void accept_next() {
+    acceptor_.async_accept([this](const boost::system::error_code& error, Connection::Socket socket) {
+      if (stopping_) return;
+      if (error) return accept_failed(error);
+      admit(std::move(socket));
+      accept_next();
+    });
+  }
+
+  // Out of descriptors: give the spare one up to take and drop the connection, so that the queue does not spin.
+  void accept_failed(const boost::system::error_code& error) {
+    if (error == asio::error::operation_aborted) return;
+    if (error.value() == EMFILE || error.value() == ENFILE) {
+      spare_.reset();
+      UniqueFd refused(::accept4(acceptor_.native_handle(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK));
+      refused.reset();
+      spare_.reset(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+      ++connections_refused_;
+      log("connection refused: out of file descriptors");
+    }
+    retry_timer_.expires_after(std::chrono::milliseconds(10));
+    retry_timer_.async_wait([this](const boost::system::error_code& cancelled) { if (!cancelled) accept_next(); });
+  }
+
+  void admit(Connection::Socket socket) {
+    ucred peer{};
+    socklen_t size = sizeof peer;
+    if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || !admitted(peer)) {
+      ++connections_refused_;
+      return log("connection refused: uid " + std::to_string(peer.uid) + " is not ours");
+    }
+    if (connections_.size() >= options_.limits.connections_max) {
+      ++connections_refused_;
+      return log("connection refused: " + std::to_string(connections_.size()) + " are open");
+    }
+    const auto id = ++next_id_;
+    auto connection = std::make_shared<Connection>(std::move(socket), id, service::Peer{peer.pid, peer.uid, true},
+                                                   options_.limits, *service_, *this);
+    connections_.emplace(id, connection);
+    connections_now_ = connections_.size();
+    ++connections_total_;
+    idle_timer_.cancel();
+    connection->start();
+  }
+
+  void closed(service::ConnectionId id) override {
+    asio::post(io_, [this, id] {
+      connections_.erase(id);
+      connections_now_ = connections_.size();
+      if (stopping_) return finish_if_idle();
+      if (connections_.empty()) arm_idle();
+    });
+  }
+
+  void arm_idle() {
+    if (options_.idle_exit_s <= 0) return;
+    idle_timer_.expires_after(std::chrono::seconds(options_.idle_exit_s));
+    idle_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error || !connections_.empty()) return;
+      log("idle for " + std::to_string(options_.idle_exit_s) + " s: ending");
+      stop(0);
+    });
+  }
+
+  void begin_stop(int grace_ms) {
+    boost::system::error_code ignored;
+    acceptor_.close(ignored);
+    idle_timer_.cancel();
+    service_->drain();
+    finish_if_idle();
+    grace_timer_.expires_after(std::chrono::milliseconds(grace_ms));
+    grace_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      service_->cancel_all();
+      final_ = true;
+      grace_timer_.expires_after(std::chrono::milliseconds(500));
+      grace_timer_.async_wait([this](const boost::system::error_code& again) { if (!again) close_all(); });
+      finish_if_idle();
+    });
+    watch_drain();
+  }
+
+  // Ends as soon as nothing runs, without waiting for idle clients to leave.
+  void watch_drain() {
+    retry_timer_.expires_after(std::chrono::milliseconds(5));
+    retry_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (error) return;
+      finish_if_idle();
+      if (!ended_) watch_drain();
+    });
+  }
+
+  void finish_if_idle() {
+    if (ended_) return;
+    for (const auto& [id, connection] : connections_)
+      if (connection->in_flight() > 0) return;
+    close_all();
+  }
+
+  void close_all() {
+    ended_ = true;
+    retry_timer_.cancel();
+    grace_timer_.cancel();
+    auto all = connections_;
+    for (auto& [id, connection] : all) connection->close("");
+    io_.stop();
+  }
+
+  ServerOptions options_;
+  asio::io_context io_{1};
+  asio::steady_timer idle_timer_, grace_timer_, retry_timer_;
+  asio::local::stream_protocol::acceptor acceptor_;
+  UniqueFd spare_;
+  service::Service* service_ = nullptr;
+  std::unordered_map<service::ConnectionId, std::shared_ptr<Connection>> connections_;
+  service::ConnectionId next_id_ = 0;
+  std::atomic<std::uint64_t> connections_now_{0}, connections_total_{0}, connections_refused_{0};
+  std::atomic<bool> stopping_{false};
+  bool ended_ = false, final_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Server> Server::create(ServerOptions options, UniqueFd listener) {
+  return std::make_unique<AsioServer>(std::move(options), std::move(listener));
+}
+
+Result<UniqueFd> listen_unix(const LocatedPath& located, UniqueFd& lock) {
+  const std::string& path = located.path;
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  if (path.size() >= sizeof address.sun_path)
+    return Error(ErrorCode::invalid_argument, "the socket path is over " + std::to_string(sizeof address.sun_path - 1) + " bytes: " + path);
+  std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
+  KILN_CHECK(prepare_socket_folder(located, ::getuid()));
+  lock = UniqueFd(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock) return errno_error(errno, "open " + path + ".lock");
+  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
+    return errno == EWOULDBLOCK ? Error(ErrorCode::busy, "another kilnd serves " + path, true) : errno_error(errno, "lock " + path + ".lock");
+  UniqueFd listener(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return errno_error(errno, "socket");
+  struct stat info{};
+  if (::lstat(path.c_str(), &info) == 0) {  // we hold the lock: whatever socket is there is stale
+    if (!S_ISSOCK(info.st_mode)) return Error(ErrorCode::permission_denied, path + " exists and is no socket");
+    ::unlink(path.c_str());
+  }
+  const auto mask = ::umask(0177);
+  const int bound = ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
+  const int bind_error = errno;
+  ::umask(mask);
+  if (bound != 0) return errno_error(bind_error, "bind " + path);
+  if (::listen(listener.get(), 512) != 0) return errno_error(errno, "listen on " + path);
+  return listener;
+}
+
+}  // namespace kiln::server

@@ -1,0 +1,38 @@
+// The socket side: accepts, reads lines and descriptors, hands requests to the service, writes replies. One thread runs it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "api/protocol/limits.hpp"
+#include "api/service/service.hpp"
+#include "engine/base/fd.hpp"
+#include "engine/base/paths.hpp"
+
+namespace kiln::server {
+
+struct ServerOptions {
+  protocol::Limits limits;
+  int idle_exit_s = 0;                            // end after so long without a connection; 0: never
+  std::function<void(const std::string&)> log;    // one line, thread-safe
+};
+
+class Server {
+ public:
+  virtual ~Server() = default;
+  // Takes a listening Unix stream socket.
+  static std::unique_ptr<Server> create(ServerOptions options, UniqueFd listener);
+  virtual void set_service(service::Service& service) = 0;   // before run; must outlive it
+  // Serves until stop(); then no new connections, running calls get `grace_ms`, then are cancelled.
+  virtual void run() = 0;
+  // From any thread and from a signal watcher; idempotent.
+  virtual void stop(int grace_ms) = 0;
+  virtual protocol::Json stats() = 0;
+};
+
+// Binds the path: folder 0700 and ours (prepare_socket_folder), a lock held for life, a stale socket removed.
+// `lock` receives the lock's descriptor. Another live daemon: busy.
+Result<UniqueFd> listen_unix(const LocatedPath& path, UniqueFd& lock);
+
+}  // namespace kiln::server

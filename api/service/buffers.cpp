@@ -1,0 +1,131 @@
+#include "api/service/buffers.hpp"
+
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+namespace kiln::service {
+namespace {
+
+constexpr std::uint64_t buffer_bytes_max = std::uint64_t(1) << 46;
+
+Status transfer_in(int fd, std::uint8_t* to, std::uint64_t offset, std::uint64_t bytes) {
+  while (bytes > 0) {
+    const auto got = ::pread(fd, to, bytes, off_t(offset));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno_error(errno, "read the client's buffer");
+    if (got == 0) return Error(ErrorCode::invalid_argument, "the client's file became shorter than the buffer that it registered");
+    to += got;
+    offset += std::uint64_t(got);
+    bytes -= std::uint64_t(got);
+  }
+  return ok();
+}
+
+Status transfer_out(int fd, const std::uint8_t* from, std::uint64_t offset, std::uint64_t bytes) {
+  while (bytes > 0) {
+    const auto put = ::pwrite(fd, from, bytes, off_t(offset));
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno_error(errno, "write the client's buffer");
+    from += put;
+    offset += std::uint64_t(put);
+    bytes -= std::uint64_t(put);
+  }
+  return ok();
+}
+
+Result<UniqueFd> sealed_shadow(std::uint64_t size) {
+  KILN_TRY(auto fd, create_memfd("kiln-buffer", size));
+  if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return errno_error(errno, "seal a buffer");
+  return fd;
+}
+
+}  // namespace
+
+Result<std::shared_ptr<Buffer>> Buffer::import(UniqueFd fd, std::uint64_t offset, std::uint64_t size) {
+  struct stat info{};
+  if (::fstat(fd.get(), &info) != 0) return errno_error(errno, "look at the descriptor");
+  if (!S_ISREG(info.st_mode))
+    return Error(ErrorCode::invalid_argument, S_ISDIR(info.st_mode) ? "the descriptor is a directory; a buffer is a memfd" :
+                 S_ISFIFO(info.st_mode) ? "the descriptor is a pipe; a buffer is a memfd" : "the descriptor is no memory; a buffer is a memfd");
+  struct statfs system{};
+  if (::fstatfs(fd.get(), &system) != 0) return errno_error(errno, "look at the descriptor's file system");
+  if (system.f_type == HUGETLBFS_MAGIC) return Error(ErrorCode::unsupported, "huge-page memory is not accepted; create the memfd without MFD_HUGETLB");
+  if (system.f_type != TMPFS_MAGIC)
+    return Error(ErrorCode::unsupported, "the descriptor is a file on disk, where a page fault may block; create it with memfd_create");
+  const auto file_size = std::uint64_t(info.st_size);
+  if (offset > file_size) return Error(ErrorCode::invalid_argument, "the offset " + std::to_string(offset) + " lies behind the end of the file, " + std::to_string(file_size) + " bytes");
+  if (size == 0) size = file_size - offset;
+  if (size == 0 || size > file_size - offset)
+    return Error(ErrorCode::invalid_argument, "the buffer would have " + std::to_string(size) + " bytes at offset " + std::to_string(offset) +
+                 ", the file has " + std::to_string(file_size));
+  if (size > buffer_bytes_max) return Error(ErrorCode::resource_limit, "the buffer is larger than any that can be mapped");
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH))
+    return Error(ErrorCode::invalid_argument, "the descriptor cannot be read: open it for reading and writing");
+  auto buffer = std::shared_ptr<Buffer>(new Buffer);
+  buffer->fd_ = std::move(fd);
+  buffer->offset_ = offset;
+  buffer->size_ = size;
+  buffer->device_ = info.st_dev;
+  buffer->inode_ = info.st_ino;
+  buffer->writable_ = (flags & O_ACCMODE) == O_RDWR;
+  KILN_CHECK(buffer->keep_from_shrinking());
+  return buffer;
+}
+
+// Sealed against shrinking: map it. Cannot be sealed: work on a copy.
+Status Buffer::keep_from_shrinking() {
+  const int seals = ::fcntl(fd_.get(), F_GET_SEALS);
+  if (seals >= 0 && (seals & F_SEAL_WRITE)) writable_ = false;
+  const bool page_aligned = offset_ % std::uint64_t(::sysconf(_SC_PAGESIZE)) == 0;
+  if (page_aligned && seals >= 0 && ((seals & F_SEAL_SHRINK) || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0)) {
+    struct stat info{};  // it may have shrunk before the seal
+    if (::fstat(fd_.get(), &info) != 0) return errno_error(errno, "look at the descriptor");
+    if (std::uint64_t(info.st_size) < offset_ + size_) return Error(ErrorCode::invalid_argument, "the file became shorter while it was registered");
+    return ok();
+  }
+  KILN_TRY(shadow_, sealed_shadow(size_));
+  KILN_TRY(shadow_bytes_, Mapping::map(shadow_.get(), size_, true));
+  return ok();
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::allocate(std::uint64_t size) {
+  if (size == 0 || size > buffer_bytes_max) return Error(ErrorCode::invalid_argument, "a buffer of " + std::to_string(size) + " bytes");
+  auto buffer = std::shared_ptr<Buffer>(new Buffer);
+  KILN_TRY(buffer->fd_, sealed_shadow(size));
+  struct stat info{};
+  if (::fstat(buffer->fd_.get(), &info) != 0) return errno_error(errno, "look at the new buffer");
+  buffer->size_ = size;
+  buffer->device_ = info.st_dev;
+  buffer->inode_ = info.st_ino;
+  buffer->writable_ = buffer->allocated_ = true;
+  return buffer;
+}
+
+Buffer::~Buffer() {
+  for (const auto& [device, id] : ids_) (void)device->unmap(id);
+}
+
+Status Buffer::copy_in(std::uint64_t offset, std::uint64_t bytes) {
+  return copied() ? transfer_in(fd_.get(), shadow_bytes_.data() + offset, offset_ + offset, bytes) : ok();
+}
+
+Status Buffer::copy_out(std::uint64_t offset, std::uint64_t bytes) {
+  return copied() ? transfer_out(fd_.get(), shadow_bytes_.data() + offset, offset_ + offset, bytes) : ok();
+}
+
+Result<device::BufferId> Buffer::on_device(device::Device& device) {
+  std::lock_guard lock(mutex_);
+  if (const auto it = ids_.find(&device); it != ids_.end()) return it->second;
+  KILN_TRY(const auto id, device.map(mapped_fd(), mapped_offset(), size_, writable_ || copied()));
+  ids_.emplace(&device, id);
+  return id;
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,57 @@
+// Client memory: descriptors that clients hand over, and memory that the service allocates for them.
+// Rules (PROTOCOL.md, "Buffers"): only descriptors, never names; mapped directly only where it cannot shrink under us.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "engine/base/fd.hpp"
+#include "engine/base/result.hpp"
+#include "engine/device/device.hpp"
+
+namespace kiln::service {
+
+// One registered or allocated buffer. Thread-safe.
+class Buffer {
+ public:
+  // Takes the client's descriptor; `offset` and `size` (0: to the end) select the part that belongs to the buffer.
+  // Errors: invalid_argument (pipe, folder, beyond the end …), unsupported (a file system on which a fault may block).
+  static Result<std::shared_ptr<Buffer>> import(UniqueFd fd, std::uint64_t offset, std::uint64_t size);
+  // Sealed against shrinking and growing.
+  static Result<std::shared_ptr<Buffer>> allocate(std::uint64_t size);
+  ~Buffer();
+
+  [[nodiscard]] std::uint64_t size() const { return size_; }
+  [[nodiscard]] bool writable() const { return writable_; }
+  [[nodiscard]] bool copied() const { return shadow_.valid(); }
+  [[nodiscard]] bool allocated() const { return allocated_; }
+  // What the devices map: the client's memory, or the shadow of a copied buffer.
+  [[nodiscard]] int mapped_fd() const { return copied() ? shadow_.get() : fd_.get(); }
+  [[nodiscard]] std::uint64_t mapped_offset() const { return copied() ? 0 : offset_; }
+  [[nodiscard]] int client_fd() const { return fd_.get(); }
+  // Two buffers over the same file: positions in it can be compared.
+  [[nodiscard]] bool same_file(const Buffer& other) const { return device_ == other.device_ && inode_ == other.inode_; }
+  [[nodiscard]] std::uint64_t file_offset() const { return offset_; }
+
+  // Copied buffers: from and to the client's file. Nothing to do for others.
+  Status copy_in(std::uint64_t offset, std::uint64_t bytes);
+  Status copy_out(std::uint64_t offset, std::uint64_t bytes);
+  // The buffer's id on a device; mapped on first use, unmapped when the buffer goes.
+  Result<device::BufferId> on_device(device::Device& device);
+
+ private:
+  Buffer() = default;
+  Status keep_from_shrinking();
+
+  UniqueFd fd_, shadow_;
+  Mapping shadow_bytes_;
+  std::uint64_t offset_ = 0, size_ = 0, device_ = 0, inode_ = 0;
+  bool writable_ = false, allocated_ = false;
+  std::mutex mutex_;
+  std::map<device::Device*, device::BufferId> ids_;
+};
+
+}  // namespace kiln::service

@@ -1,0 +1,171 @@
+#include <unistd.h>
+
+#include "api/service/report.hpp"
+#include "api/service/state.hpp"
+
+namespace kiln::service {
+
+using protocol::Json;
+
+namespace {
+
+Json limits_json(const protocol::Limits& l, std::uint64_t buffer_bytes_max) {
+  return {{"line_bytes_max", l.line_bytes_max}, {"depth_max", l.depth_max}, {"nodes_max", l.nodes_max}, {"id_bytes_max", l.id_bytes_max},
+          {"connections_max", l.connections_max}, {"requests_in_flight_max", l.requests_in_flight_max}, {"batch_max", l.batch_max},
+          {"output_bytes_max", l.output_bytes_max}, {"output_stall_ms_max", l.output_stall_ms_max}, {"fds_queued_max", l.fds_queued_max},
+          {"fds_unclaimed_ms_max", l.fds_unclaimed_ms_max}, {"fds_held_max", l.fds_held_max}, {"buffers_max", l.buffers_max},
+          {"buffer_bytes_max", buffer_bytes_max}, {"compiles_queued_max", l.compiles_queued_max}, {"log_bytes_max", l.log_bytes_max},
+          {"text_bytes_max", l.text_bytes_max}};
+}
+
+// An equal major is served; another is an error that names both.
+Status check_version(const ActiveCall& call) {
+  KILN_TRY(const auto version, call.fields.text_or("protocol", std::to_string(protocol::version_major) + ".0"));
+  if (version.substr(0, version.find('.')) == std::to_string(protocol::version_major)) return ok();
+  return Error(ErrorCode::protocol_error, "the client speaks protocol " + version.substr(0, 20) + ", this daemon (build " + call.state.options.build_id +
+               ") " + std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor) +
+               ": after an upgrade, `kiln daemon restart`");
+}
+
+}  // namespace
+
+void hello(const CallPtr& call) {
+  if (auto status = check_version(*call); !status) return call->answer(std::move(status).error());
+  auto& state = call->state;
+  Json devices = Json::array();
+  for (const auto& name : state.session->device_names()) devices.push_back({{"name", name}});
+  call->answer(Json{{"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)},
+                    {"build", state.options.build_id}, {"pid", ::getpid()}, {"connection", call->connection->id},
+                    {"limits", limits_json(state.options.limits, state.buffer_bytes_max)}, {"devices", std::move(devices)}});
+}
+
+void ping(const CallPtr& call) { call->answer(Json::object()); }
+void discover(const CallPtr& call) { call->answer(discover_json(call->state)); }
+
+void shut_down(const CallPtr& call) {
+  call->answer(Json::object());
+  if (call->state.options.shut_down) call->state.options.shut_down();
+}
+
+void program_check(const CallPtr& call) {
+  Json diagnostics = Json::array();
+  auto add = [&](const std::vector<Diagnostic>& list) { for (const auto& d : list) diagnostics.push_back(protocol::diagnostic_json(d)); };
+  auto known = call->state.catalog.resolve(call->params());
+  if (!known && known.error().diagnostics.empty()) return call->answer(std::move(known).error());
+  std::string digest;
+  bool sound = bool(known);
+  if (!known) {
+    add(known.error().diagnostics);
+  } else if (call->fields.has("set") || call->fields.has("target")) {
+    digest = known->digest;
+    auto request = read_compile_request(call);
+    if (!request) return call->answer(std::move(request).error());
+    auto target = target::parse_target(request->target);
+    if (!target) return call->answer(std::move(target).error());
+    Budget budget(std::int64_t(1) << 28, call->call.deadline, call->call.cancel);
+    auto bound = specialize::specialize(*known->program, request->bindings, *target, budget);
+    if (!bound && bound.error().diagnostics.empty()) return call->answer(std::move(bound).error());
+    sound = bool(bound);
+    if (!bound) add(bound.error().diagnostics);
+  } else {
+    digest = known->digest;
+    auto found = specialize::check_program(*known->program);
+    sound = !found.has_errors();
+    add(found.list());
+  }
+  call->answer(Json{{"ok", sound}, {"digest", digest}, {"diagnostics", std::move(diagnostics)}});
+}
+
+void program_list(const CallPtr& call) {
+  call->answer(Json{{"programs", call->state.catalog.builtin_names()}});
+}
+
+void program_show(const CallPtr& call) {
+  auto name = call->fields.text("name");
+  if (!name) return call->answer(std::move(name).error());
+  auto known = call->state.catalog.builtin(*name);
+  if (!known) return call->answer(std::move(known).error());
+  auto program = protocol::parse_json(tile::write_program(*known->program), protocol::Limits{});
+  if (!program) return call->answer(std::move(program).error());
+  call->answer(Json{{"name", *name}, {"digest", known->digest}, {"program", std::move(*program)}});
+}
+
+void device_list(const CallPtr& call) {
+  Json devices = Json::array();
+  for (const auto& name : call->state.session->device_names()) {
+    Json entry{{"name", name}};
+    auto device = call->state.session->device(name);
+    auto info = device ? (*device)->info() : Result<device::DeviceInfo>(device.error());
+    if (info) {
+      entry.update({{"state", "ready"}, {"target", info->target}, {"description", info->description}, {"uuid", info->uuid},
+                    {"compute_units", info->compute_units}, {"memory_bytes", info->memory_bytes}});
+    } else {
+      entry.update({{"state", "failed"}, {"error", protocol::error_json(info.error())}});
+    }
+    devices.push_back(std::move(entry));
+  }
+  call->answer(Json{{"devices", std::move(devices)}});
+}
+
+void engine_stats(const CallPtr& call) {
+  auto& state = call->state;
+  auto value = session_stats_json(state.session->stats());
+  {
+    std::lock_guard lock(state.mutex);
+    std::uint64_t buffers = 0;
+    for (const auto& [id, connection] : state.connections) buffers += connection->buffers.size();
+    value["service"] = {{"requests", state.requests}, {"errors", state.errors}, {"running", state.running}, {"launches", state.launches},
+                        {"buffers", buffers}, {"buffer_bytes", state.buffer_bytes}};
+  }
+  if (state.options.server_stats) value["server"] = state.options.server_stats();
+  call->answer(std::move(value));
+}
+
+void cache_stats(const CallPtr& call) {
+  auto stats = call->state.session->stats();
+  auto value = store_stats_json(stats.store);
+  value["compiles"] = stats.pool.compiles;
+  value["memory_hits"] = stats.memory_hits;
+  value["joined"] = stats.joined;
+  call->answer(std::move(value));
+}
+
+void cache_list(const CallPtr& call) {
+  auto limit = call->fields.integer_or("limit", 1000, 0, 5000);
+  if (!limit) return call->answer(std::move(limit).error());
+  const auto all = call->state.session->store().list();
+  Json entries = Json::array();
+  for (const auto& info : all) {
+    if (entries.size() >= std::size_t(*limit)) break;
+    entries.push_back({{"key", info.key.hex()}, {"bytes", info.bytes}, {"used_unix_s", info.used_unix_s}});
+  }
+  call->answer(Json{{"entries", std::move(entries)}, {"total", all.size()}});
+}
+
+void cache_verify(const CallPtr& call) {
+  const auto report = call->state.session->store().verify();
+  call->answer(Json{{"checked", report.checked}, {"bad", report.bad}, {"problems", report.problems}});
+}
+
+void cache_evict(const CallPtr& call) {
+  auto& state = call->state;
+  if (call->fields.has("key")) {
+    auto text = call->fields.text("key");
+    auto key = text ? jit::Key::from_hex(*text) : Result<jit::Key>(text.error());
+    if (!key) return call->answer(std::move(key).error());
+    auto removed = state.session->store().remove(*key);
+    if (!removed) return call->answer(std::move(removed).error());
+    return call->answer(Json{{"evicted", *removed ? 1 : 0}});
+  }
+  constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+  auto bytes = call->fields.integer_or("bytes_max", -1, 0, most);
+  auto entries = call->fields.integer_or("entries_max", -1, 0, most);
+  if (!bytes) return call->answer(std::move(bytes).error());
+  if (!entries) return call->answer(std::move(entries).error());
+  auto limit = [](std::int64_t v) { return v < 0 ? std::nullopt : std::optional<std::uint64_t>(v); };
+  auto evicted = state.session->store().evict(limit(*bytes), limit(*entries));
+  if (!evicted) return call->answer(std::move(evicted).error());
+  call->answer(Json{{"evicted", *evicted}});
+}
+
+}  // namespace kiln::service

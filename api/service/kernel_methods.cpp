@@ -1,0 +1,251 @@
+#include <sstream>
+
+#include "api/service/report.hpp"
+#include "api/service/state.hpp"
+
+namespace kiln::service {
+
+using protocol::Json;
+
+namespace {
+
+constexpr std::size_t memo_entries_max = 4096;
+constexpr std::size_t own_programs_max = 4096;   // a connection
+constexpr std::size_t prepare_kernels_max = 4096;
+
+// What a compile request asks for, as text; empty when it is not to be answered from memory.
+std::string memo_name(const ActiveCall& call) {
+  const auto& p = call.params();
+  if (p.contains("explain_key") || p.contains("want")) return {};
+  const auto program = p.find("program");
+  std::string name;
+  if (const auto digest = p.find("digest"); digest != p.end() && digest->is_string()) name = "d:" + digest->get_ref<const std::string&>();
+  else if (program != p.end() && program->is_string()) name = "n:" + program->get_ref<const std::string&>();
+  else return {};
+  for (const char* field : {"set", "layouts", "align", "target"})
+    if (const auto it = p.find(field); it != p.end()) name += std::string("|") + field + protocol::dump(*it);
+  return name;
+}
+
+void remember_program(const ActiveCall& call, const std::string& key_hex, std::shared_ptr<const bound::Program> program) {
+  std::lock_guard lock(call.state.mutex);
+  auto& programs = call.connection->programs;
+  if (programs.size() >= own_programs_max) programs.clear();
+  programs[key_hex] = std::move(program);
+}
+
+bool answer_from_memo(const CallPtr& call, const std::string& memo) {
+  auto& state = call->state;
+  Json reply;
+  {
+    std::lock_guard lock(state.mutex);
+    const auto it = state.hits.find(memo);
+    if (it == state.hits.end()) return false;
+    reply = it->second.reply;
+    call->connection->programs[it->second.key_hex] = it->second.program;
+  }
+  call->answer(std::move(reply));
+  return true;
+}
+
+Result<Reply> object_reply(Json value, const jit::CompileOutcome& outcome) {
+  const auto& object = outcome.kernel->stored->object;
+  KILN_TRY(auto fd, sealed_memfd("kiln-object", object));
+  value["object"] = {{"fd", 0}, {"bytes", object.size()}};
+  Reply reply(std::move(value));
+  reply.fds.push_back(std::move(fd));
+  return reply;
+}
+
+void answer_outcome(const CallPtr& call, const std::string& memo, const jit::CompileOutcome& outcome) {
+  auto value = outcome_json(outcome);
+  const auto& program = outcome.program;
+  remember_program(*call, outcome.kernel->key.hex(), program);
+  if (!memo.empty() && outcome.stored) {
+    auto hit = value;
+    hit["cached"] = true;
+    hit["origin"] = "memory";
+    hit["total_ms"] = 0;
+    std::lock_guard lock(call->state.mutex);
+    if (call->state.hits.size() >= memo_entries_max) call->state.hits.clear();
+    call->state.hits[memo] = {outcome.kernel->key.hex(), std::move(hit), program};
+  }
+  if (!call->params().contains("want")) return call->answer(std::move(value));
+  auto reply = object_reply(std::move(value), outcome);
+  if (!reply) return call->answer(std::move(reply).error());
+  call->answer(std::move(*reply));
+}
+
+// A fresh call's request for one entry of kernel.prepare: the same reading, other params.
+struct Preparation {
+  CallPtr call;
+  std::atomic<std::size_t> left{0}, done{0}, hits{0}, failed{0};
+  std::size_t total = 0;
+  std::mutex mutex;
+  Json results = Json::array();
+};
+
+void prepared(const std::shared_ptr<Preparation>& all, std::size_t index, Result<jit::CompileOutcome> outcome) {
+  Json entry;
+  if (outcome) {
+    entry = {{"key", outcome->kernel->key.hex()}, {"cached", outcome->cached}, {"program", outcome->kernel->metadata.program}};
+    if (outcome->cached) ++all->hits;
+  } else {
+    entry = {{"error", protocol::error_json(outcome.error())}};
+    ++all->failed;
+  }
+  {
+    std::lock_guard lock(all->mutex);
+    all->results[index] = std::move(entry);
+  }
+  const auto done = ++all->done;
+  all->call->call.progress({{"stage", "prepare"}, {"done", done}, {"total", all->total}, {"fraction", double(done) / double(all->total)}});
+  if (--all->left > 0) return;
+  std::lock_guard lock(all->mutex);
+  all->call->answer(Json{{"kernels", std::move(all->results)}, {"total", all->total}, {"cached", all->hits.load()},
+                         {"compiled", all->total - all->hits - all->failed}, {"failed", all->failed.load()}});
+}
+
+// Longest first, by what a program's target and extents say: work grows with the product of what is set.
+double expected_cost(const jit::CompileRequest& request) {
+  double cost = double(request.program->launches.size() + request.program->params.size());
+  for (const auto& launch : request.program->launches) cost += double(launch.body.size());
+  return request.target.rfind("host", 0) == 0 ? cost : cost * 2;
+}
+
+Result<jit::CompileRequest> compile_request(const CallPtr& call, const Json& params, const std::string& pointer) {
+  const protocol::Fields fields(params, pointer);
+  jit::CompileRequest request;
+  KILN_TRY(auto known, call->state.catalog.resolve(params));
+  request.program = known.program;
+  request.program_digest = known.sha256;
+  KILN_TRY(request.bindings, read_bindings(params));
+  KILN_TRY(request.target, fields.text_or("target", "host"));
+  KILN_TRY(request.must_hit, fields.boolean_or("must_hit", false));
+  KILN_TRY(request.explain_key, fields.boolean_or("explain_key", false));
+  request.owner = call->call.connection;
+  request.deadline = call->call.deadline;
+  request.cancel = call->call.cancel;
+  return request;
+}
+
+}  // namespace
+
+Result<jit::CompileRequest> read_compile_request(const CallPtr& call) {
+  KILN_TRY(auto request, compile_request(call, call->params(), "/params"));
+  std::weak_ptr<ActiveCall> weak = call;
+  request.progress = [weak](const std::string& stage, double fraction) {
+    if (const auto alive = weak.lock()) alive->call.progress({{"stage", stage}, {"fraction", fraction}});
+  };
+  return request;
+}
+
+void kernel_compile(const CallPtr& call) {
+  const auto want = call->fields.text_or("want", "");
+  if (!want) return call->answer(want.error());
+  if (!want->empty() && *want != "fd") return call->answer(call->fields.error("want", "\"fd\""));
+  const auto memo = memo_name(*call);
+  if (!memo.empty() && answer_from_memo(call, memo)) return;
+  call->state.pool->run([call, memo] {
+    auto request = read_compile_request(call);
+    if (!request) return call->answer(std::move(request).error());
+    call->state.session->compile(std::move(*request), [call, memo](Result<jit::CompileOutcome> outcome) {
+      if (!outcome) return call->answer(std::move(outcome).error());
+      answer_outcome(call, memo, *outcome);
+    });
+  });
+}
+
+void kernel_prepare(const CallPtr& call) {
+  auto kernels = call->fields.array("kernels", prepare_kernels_max);
+  if (!kernels) return call->answer(std::move(kernels).error());
+  auto all = std::make_shared<Preparation>();
+  all->call = call;
+  all->total = (*kernels)->size();
+  all->left = all->total + 1;  // one for this loop
+  struct Planned { std::size_t index; Result<jit::CompileRequest> request; double cost; };
+  std::vector<Planned> planned;
+  for (std::size_t i = 0; i < all->total; ++i) {
+    all->results.push_back(nullptr);
+    auto request = compile_request(call, (**kernels)[i], "/params/kernels/" + std::to_string(i));
+    const double cost = request ? expected_cost(*request) : 0;
+    planned.push_back({i, std::move(request), cost});
+  }
+  std::stable_sort(planned.begin(), planned.end(), [](const Planned& a, const Planned& b) { return a.cost > b.cost; });
+  for (auto& p : planned) {
+    if (!p.request) { prepared(all, p.index, p.request.error()); continue; }
+    call->state.session->compile(std::move(*p.request), [all, index = p.index](Result<jit::CompileOutcome> outcome) {
+      prepared(all, index, std::move(outcome));
+    });
+  }
+  if (--all->left == 0) {
+    std::lock_guard lock(all->mutex);
+    call->answer(Json{{"kernels", std::move(all->results)}, {"total", all->total}, {"cached", all->hits.load()},
+                      {"compiled", all->total - all->hits - all->failed}, {"failed", all->failed.load()}});
+  }
+}
+
+void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const jit::Kernel>, std::shared_ptr<const bound::Program>)> next) {
+  if (call->fields.has("key")) {
+    auto text = call->fields.text("key");
+    auto key = text ? jit::Key::from_hex(*text) : Result<jit::Key>(text.error());
+    if (!key) return call->answer(std::move(key).error());
+    auto kernel = call->state.session->find(*key);
+    if (!kernel) return call->answer(std::move(kernel).error());
+    auto program = (*kernel)->program;
+    {
+      std::lock_guard lock(call->state.mutex);
+      const auto own = call->connection->programs.find(key->hex());
+      if (own != call->connection->programs.end()) program = own->second;
+    }
+    return next(std::move(*kernel), std::move(program));
+  }
+  call->state.pool->run([call, next = std::move(next)] {
+    auto request = read_compile_request(call);
+    if (!request) return call->answer(std::move(request).error());
+    call->state.session->compile(std::move(*request), [call, next](Result<jit::CompileOutcome> outcome) {
+      if (!outcome) return call->answer(std::move(outcome).error());
+      remember_program(*call, outcome->kernel->key.hex(), outcome->program);
+      next(outcome->kernel, outcome->program);
+    });
+  });
+}
+
+void kernel_load(const CallPtr& call) {
+  with_kernel(call, [call](std::shared_ptr<const jit::Kernel> kernel, const auto&) {
+    auto device = call->fields.text_or("device", "host");
+    if (!device) return call->answer(std::move(device).error());
+    auto loaded = call->state.session->load(kernel, *device);
+    if (!loaded) return call->answer(std::move(loaded).error());
+    call->answer(Json{{"key", kernel->key.hex()}, {"device", *device}});
+  });
+}
+
+void kernel_explain(const CallPtr& call) {
+  with_kernel(call, [call](const std::shared_ptr<const jit::Kernel>& kernel, const auto& program) {
+    call->answer(explain_json(*kernel, program.get()));
+  });
+}
+
+void kernel_list(const CallPtr& call) {
+  Json list = Json::array();
+  for (const auto& kernel : call->state.session->kernels())
+    list.push_back({{"key", kernel->key.hex()}, {"program", kernel->metadata.program}, {"target", kernel->metadata.target},
+                    {"compile_ms", kernel->metadata.compile_ms}, {"object_bytes", kernel->stored ? kernel->stored->object.size() : 0}});
+  call->answer(Json{{"kernels", std::move(list)}});
+}
+
+void kernel_unload(const CallPtr& call) {
+  auto text = call->fields.text("key");
+  auto key = text ? jit::Key::from_hex(*text) : Result<jit::Key>(text.error());
+  if (!key) return call->answer(std::move(key).error());
+  const bool known = call->state.session->forget(*key);
+  {
+    std::lock_guard lock(call->state.mutex);
+    std::erase_if(call->state.hits, [&](const auto& entry) { return entry.second.key_hex == *text; });
+  }
+  if (!known) return call->answer(Error(ErrorCode::not_found, "this daemon knows no kernel " + *text));
+  call->answer(Json::object());
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,326 @@
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "api/service/report.hpp"
+#include "api/service/state.hpp"
+#include "engine/base/half.hpp"
+
+namespace kiln::service {
+
+using protocol::Json;
+
+namespace {
+
+// One argument of a launch: a range of a buffer, or a scalar's bytes.
+struct Argument {
+  std::shared_ptr<Buffer> buffer;
+  std::uint64_t offset = 0, bytes = 0;
+  Access access = Access::read;
+  Bytes scalar;
+};
+
+struct LaunchJob {
+  CallPtr call;
+  std::function<void()> done;
+  std::shared_ptr<const jit::Kernel> kernel;
+  std::shared_ptr<const bound::Program> program;
+  std::string device_name;
+  device::Device* device = nullptr;
+  std::vector<Argument> arguments;
+  bool verify = false;
+  std::vector<UniqueFd> before;            // verify: the tensors as they were, one a tensor
+  double launch_ms = 0;
+
+  void answer(Reply reply) {
+    call->answer(std::move(reply));
+    done();
+  }
+  [[nodiscard]] const std::string& name(std::size_t index) const { return tensor_name(kernel->metadata, program.get(), index); }
+  [[nodiscard]] bool has_argument(const std::string& wanted) const {
+    for (std::size_t i = 0; i < kernel->metadata.tensors.size(); ++i)
+      if (name(i) == wanted) return true;
+    return false;
+  }
+};
+using JobPtr = std::shared_ptr<LaunchJob>;
+
+Result<Bytes> scalar_bytes(const Json& value, DType type, const Error& mistake) {
+  Writer writer;
+  if (type == DType::boolean && value.is_boolean()) { writer.boolean(value.get<bool>()); return writer.take(); }
+  if (!value.is_number() || (is_integer(type) && !value.is_number_integer())) return mistake;
+  const double real = value.get<double>();
+  const std::int64_t integer = is_integer(type) ? value.get<std::int64_t>() : 0;
+  const int bits = dtype_bits(type);
+  if (is_integer(type)) {
+    const auto low = is_signed(type) ? -(std::int64_t(1) << std::min(bits - 1, 62)) : 0;
+    const auto high = bits >= 63 ? std::int64_t(1) << 62 : (std::int64_t(1) << (is_signed(type) ? bits - 1 : bits)) - 1;
+    if (integer < low || integer > high) return mistake;
+    writer.i64(integer);
+    auto bytes = writer.take();
+    bytes.resize(std::size_t(dtype_bytes(type)));
+    return bytes;
+  }
+  if (type == DType::f64) writer.f64(real);
+  else if (type == DType::f32) writer.u32(std::bit_cast<std::uint32_t>(float(real)));
+  else if (type == DType::f16 || type == DType::bf16) {
+    const auto half = type == DType::f16 ? f64_to_f16(real) : f64_to_bf16(real);
+    writer.u8(std::uint8_t(half & 255));
+    writer.u8(std::uint8_t(half >> 8));
+  } else return mistake;
+  return writer.take();
+}
+
+Error argument_error(const std::string& pointer, const std::string& message, const std::string& expected, const std::string& found) {
+  Diagnostic d;
+  d.pointer = pointer;
+  d.message = message;
+  d.expected = expected;
+  d.found = found;
+  Error error(ErrorCode::invalid_argument, pointer + ": " + message + (expected.empty() ? "" : "; expected " + expected) +
+              (found.empty() ? "" : ", found " + found));
+  error.diagnostics.push_back(std::move(d));
+  return error;
+}
+
+Result<Argument> buffer_argument(LaunchJob& job, const Json& value, const compile::TensorInfo& tensor, const std::string& pointer) {
+  const protocol::Fields fields(value, pointer);
+  KILN_CHECK(fields.only({"buffer", "offset"}));
+  constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+  KILN_TRY(const auto id, fields.integer("buffer", 1, most));
+  KILN_TRY(const auto offset, fields.integer_or("offset", 0, 0, most));
+  Argument argument;
+  {
+    std::lock_guard lock(job.call->state.mutex);
+    const auto it = job.call->connection->buffers.find(std::uint64_t(id));
+    if (it == job.call->connection->buffers.end())
+      return argument_error(pointer + "/buffer", "this connection has no such buffer", "an id from buffer.register or buffer.alloc", std::to_string(id));
+    argument.buffer = it->second;
+  }
+  argument.offset = std::uint64_t(offset);
+  argument.bytes = std::uint64_t(tensor.bytes);
+  argument.access = tensor.access;
+  const auto size = argument.buffer->size();
+  if (argument.offset > size || argument.bytes > size - argument.offset)
+    return argument_error(pointer, "the buffer is too short for the tensor", std::to_string(argument.bytes) + " bytes at offset " + std::to_string(offset),
+                          std::to_string(size) + " bytes in all");
+  if (tensor.access != Access::read && !argument.buffer->writable())
+    return argument_error(pointer, "the kernel writes this tensor and the buffer is read-only", "a descriptor that is open for writing", "");
+  if (tensor.align_bytes > 1 && argument.offset % std::uint64_t(tensor.align_bytes) != 0)
+    return argument_error(pointer + "/offset", "the kernel was compiled for an aligned base", "a multiple of " + std::to_string(tensor.align_bytes) +
+                          " (or bind a smaller alignment with \"align\")", std::to_string(offset));
+  return argument;
+}
+
+// Tensors that a kernel writes may not overlap others, unless the program says so.
+Status check_overlaps(const LaunchJob& job) {
+  const auto& tensors = job.kernel->metadata.tensors;
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    for (std::size_t j = 0; j < tensors.size(); ++j) {
+      const auto& a = job.arguments[i];
+      const auto& b = job.arguments[j];
+      if (i == j || !a.buffer || !b.buffer || tensors[i].access == Access::read || tensors[i].may_alias || tensors[j].may_alias) continue;
+      if (a.bytes == 0 || b.bytes == 0 || !a.buffer->same_file(*b.buffer)) continue;
+      const auto a_begin = a.buffer->file_offset() + a.offset, b_begin = b.buffer->file_offset() + b.offset;
+      if (a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes)
+        return argument_error("/params/args", "\"" + job.name(i) + "\" is written and overlaps \"" + job.name(j) + "\"",
+                              "memory of its own (or may_alias in the program)", "");
+    }
+  return ok();
+}
+
+Status read_arguments(LaunchJob& job) {
+  const auto& tensors = job.kernel->metadata.tensors;
+  const Json* args = job.call->fields.find("args");
+  if (!args || !(args->is_object() || args->is_array())) return job.call->fields.error("args", "an object by name, or an array in order");
+  if (args->size() != tensors.size() && args->is_array())
+    return argument_error("/params/args", "wrong number of arguments", std::to_string(tensors.size()), std::to_string(args->size()));
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto& name = job.name(i);
+    const auto pointer = "/params/args/" + (args->is_array() ? std::to_string(i) : name);
+    const Json* value = args->is_array() ? &(*args)[i] : args->contains(name) ? &(*args)[name] : nullptr;
+    if (!value) return argument_error(pointer, "missing argument", tensors[i].scalar ? "a number" : "{\"buffer\": id}", "nothing");
+    if (tensors[i].scalar) {
+      Argument argument;
+      KILN_TRY(argument.scalar, scalar_bytes(*value, tensors[i].dtype, argument_error(pointer, "wrong scalar", std::string("a ") + dtype_name(tensors[i].dtype), protocol::dump(*value).substr(0, 80))));
+      job.arguments.push_back(std::move(argument));
+      continue;
+    }
+    KILN_TRY(auto argument, buffer_argument(job, *value, tensors[i], pointer));
+    job.arguments.push_back(std::move(argument));
+  }
+  if (args->is_object())
+    for (const auto& [name, value] : args->items())
+      if (!job.has_argument(name))
+        return argument_error("/params/args/" + name.substr(0, 100), "the kernel has no such argument", "", "");
+  return check_overlaps(job);
+}
+
+Status copy_in(LaunchJob& job) {
+  for (auto& a : job.arguments)
+    if (a.buffer) KILN_CHECK(a.buffer->copy_in(a.offset, a.bytes));
+  return ok();
+}
+
+Status copy_out(LaunchJob& job) {
+  for (auto& a : job.arguments)
+    if (a.buffer && a.access != Access::read) KILN_CHECK(a.buffer->copy_out(a.offset, a.bytes));
+  return ok();
+}
+
+// A copy of every tensor as the launch finds it.
+Status take_before(LaunchJob& job) {
+  for (const auto& a : job.arguments) {
+    if (!a.buffer) { job.before.emplace_back(); continue; }
+    KILN_TRY(auto fd, create_memfd("kiln-before", std::max<std::size_t>(a.bytes, 1)));
+    if (a.bytes > 0) {
+      KILN_TRY(const auto from, Mapping::map(a.buffer->mapped_fd(), a.buffer->mapped_offset() + a.offset + a.bytes, false));
+      KILN_CHECK(write_all(fd.get(), from.bytes().subspan(a.buffer->mapped_offset() + a.offset)));
+    }
+    job.before.push_back(std::move(fd));
+  }
+  return ok();
+}
+
+void finish_verify(const JobPtr& job) {
+  std::vector<jit::Session::VerifyArgument> before, after;
+  for (std::size_t i = 0; i < job->arguments.size(); ++i) {
+    const auto& a = job->arguments[i];
+    if (!a.buffer) { before.push_back({-1, 0, 0, a.scalar}); after.push_back({-1, 0, 0, a.scalar}); continue; }
+    before.push_back({job->before[i].get(), 0, a.bytes, {}});
+    after.push_back({a.buffer->mapped_fd(), a.buffer->mapped_offset() + a.offset, a.bytes, {}});
+  }
+  auto result = job->call->state.session->verify(*job->program, before, after, job->call->call.deadline, job->call->call.cancel);
+  if (!result) return job->answer(std::move(result).error());
+  Json tensors = Json::array();
+  bool passed = true;
+  for (std::size_t i = 0; i < result->tensors.size(); ++i) {
+    if (!result->tensors[i]) continue;
+    auto entry = comparison_json(*result->tensors[i]);
+    entry["name"] = job->name(i);
+    passed = passed && result->tensors[i]->wrong == 0;
+    tensors.push_back(std::move(entry));
+  }
+  job->answer(Json{{"key", job->kernel->key.hex()}, {"passed", passed}, {"tensors", std::move(tensors)},
+                   {"launch_ms", job->launch_ms}, {"reference_ms", result->reference_ms}});
+}
+
+void launched(const JobPtr& job, Result<device::LaunchReport> report) {
+  if (!report) return job->answer(std::move(report).error());
+  job->launch_ms = report->duration_ms;
+  const bool copies = std::any_of(job->arguments.begin(), job->arguments.end(), [](const Argument& a) { return a.buffer && a.buffer->copied(); });
+  auto finish = [job] {
+    if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
+    if (job->verify) return finish_verify(job);
+    job->answer(Json{{"key", job->kernel->key.hex()}, {"duration_ms", job->launch_ms}, {"device", job->device_name}});
+  };
+  if (copies || job->verify) job->call->state.pool->run(finish);
+  else finish();
+}
+
+// Cancel and deadline reach the device from here on.
+void watch(const JobPtr& job, device::LaunchId id) {
+  auto& call = *job->call;
+  device::Device* device = job->device;
+  std::function<void()> stop = [device, id] { device->cancel(id); };
+  if (!call.call.deadline.never()) call.state.deadlines.add(call.call.deadline, stop);
+  bool cancelled = call.call.cancel.cancelled();
+  if (!call.call.request.id.is_null()) {
+    std::lock_guard lock(call.state.mutex);
+    const auto it = call.connection->calls.find(protocol::dump(call.call.request.id));
+    if (it != call.connection->calls.end()) it->second.also = stop;
+    cancelled = cancelled || call.call.cancel.cancelled();
+  }
+  if (cancelled) stop();
+}
+
+Status submit(const JobPtr& job) {
+  if (job->verify && !job->program)
+    return Error(ErrorCode::invalid_argument, "the interpreter needs the program: name program and set instead of key");
+  KILN_TRY(job->device, job->call->state.session->device(job->device_name));
+  KILN_CHECK(read_arguments(*job));
+  KILN_TRY(const auto kernel, job->call->state.session->load(job->kernel, job->device_name));
+  KILN_CHECK(copy_in(*job));
+  if (job->verify) KILN_CHECK(take_before(*job));
+  std::vector<device::LaunchArgument> arguments;
+  for (const auto& a : job->arguments) {
+    device::LaunchArgument argument{0, a.offset, a.bytes, a.scalar};
+    if (a.buffer) {
+      KILN_TRY(argument.buffer, a.buffer->on_device(*job->device));
+    }
+    arguments.push_back(std::move(argument));
+  }
+  if (job->call->call.cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled");
+  {
+    std::lock_guard lock(job->call->state.mutex);
+    ++job->call->state.launches;
+  }
+  const auto id = job->device->launch(kernel, std::move(arguments), job->call->connection->id,
+                                      [job](Result<device::LaunchReport> report) { launched(job, std::move(report)); });
+  watch(job, id);
+  return ok();
+}
+
+void start_launch(const CallPtr& call, bool verify) {
+  auto device = call->fields.text_or("device", "host");
+  if (!device) return call->answer(std::move(device).error());
+  run_in_order(call, [call, verify, name = *device](std::function<void()> done) {
+    auto job = std::make_shared<LaunchJob>();
+    job->call = call;
+    job->device_name = name;
+    job->verify = verify;
+    // Whatever ends this request (also an error on the way to its kernel) lets the next one start.
+    auto end = std::shared_ptr<void>(nullptr, [done = std::move(done)](void*) { done(); });
+    job->done = [] {};
+    with_kernel(call, [job, end](std::shared_ptr<const jit::Kernel> kernel, std::shared_ptr<const bound::Program> program) {
+      job->kernel = std::move(kernel);
+      job->program = std::move(program);
+      job->call->state.pool->run([job, end] {
+        job->done = [end]() mutable { end.reset(); };
+        if (auto status = submit(job); !status) job->answer(std::move(status).error());
+      });
+    });
+  });
+}
+
+// Starts what is at the front of the connection's queue.
+void start_front(ServiceState& state, const ConnectionPtr& connection) {
+  std::function<void()> job;
+  {
+    std::lock_guard lock(state.mutex);
+    if (connection->launches.empty()) {
+      if (connection->gone) release_buffers(state, *connection);
+      return;
+    }
+    job = connection->launches.front();
+  }
+  job();
+}
+
+}  // namespace
+
+void run_in_order(const CallPtr& call, std::function<void(std::function<void()> done)> job) {
+  auto& state = call->state;
+  auto connection = call->connection;
+  auto done = [&state, connection] {
+    std::function<void()> finished;  // destroyed outside of the lock: it holds a call
+    {
+      std::lock_guard lock(state.mutex);
+      finished = std::move(connection->launches.front());
+      connection->launches.pop_front();
+    }
+    start_front(state, connection);
+  };
+  bool first = false;
+  {
+    std::lock_guard lock(state.mutex);
+    connection->launches.push_back([job = std::move(job), done] { job(done); });
+    first = connection->launches.size() == 1;
+  }
+  if (first) start_front(state, connection);
+}
+
+void kernel_launch(const CallPtr& call) { start_launch(call, false); }
+void kernel_verify(const CallPtr& call) { start_launch(call, true); }
+
+}  // namespace kiln::service

@@ -1,0 +1,113 @@
+// The table of methods: dispatch, checks of parameter names, and rpc.discover all come from it.
+#include <algorithm>
+
+#include "api/service/state.hpp"
+
+namespace kiln::service {
+namespace {
+
+using protocol::Json;
+
+// What kernel.compile takes; others that may compile take the same.
+std::vector<ParamInfo> with_compile(std::vector<ParamInfo> more) {
+  std::vector<ParamInfo> all{
+      {"program", "string | object", false, "a built-in's name, or a tile/1 program"},
+      {"digest", "string", false, "digest of a program that was sent before, instead of program"},
+      {"set", "object", false, "symbols, options and tunables by name: integers, strings, booleans"},
+      {"layouts", "object", false, "layouts of shared tiles by tile: auto, row_major, pad:BYTES, swizzle:CHUNK,DIVISOR,ROWS"},
+      {"align", "object", false, "alignment class in bytes (1 to 16) of a tensor's base, by parameter"},
+      {"target", "string", false, "host, gfx90a, gfx942, gfx950, gfx1100, with features; default host"},
+      {"must_hit", "boolean", false, "answer with must_hit instead of compiling"}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
+const std::vector<ParamInfo> launch_params = with_compile({
+    {"key", "string", false, "a compiled kernel, instead of program and set"},
+    {"device", "string", false, "default host"},
+    {"args", "object | array", true, "arguments by name or in order: {\"buffer\": id, \"offset\": bytes} or a scalar's number"}});
+
+std::vector<MethodInfo> make_methods() {
+  return {
+      {"hello", "protocol version, build, limits, devices; never waits for a device", false, true, hello,
+       {{"protocol", "string", false, "the client's protocol version, major.minor"}, {"client", "string", false, "the client's name, for logs"}}},
+      {"ping", "an empty answer", false, true, ping, {}},
+      {"rpc.discover", "the OpenRPC document of these methods", false, true, discover, {}},
+      {"shutdown", "end the daemon: no new work, running work gets 10 s", true, true, shut_down, {}},
+      {"program.check", "all diagnostics of a program; with set and target also those of a binding", false, false, program_check, with_compile({})},
+      {"program.list", "the built-in programs", false, true, program_list, {}},
+      {"program.show", "a built-in program and what it takes", false, false, program_show, {{"name", "string", true, "a built-in's name"}}},
+      {"kernel.compile", "compile or find a kernel", false, true, kernel_compile, with_compile({
+           {"explain_key", "boolean", false, "also the parts of the key with their hashes"},
+           {"want", "string", false, "\"fd\": also the code object, as a sealed memfd"}})},
+      {"kernel.prepare", "compile many kernels, with progress", false, false, kernel_prepare,
+       {{"kernels", "array", true, "objects with the parameters of kernel.compile"}}},
+      {"kernel.load", "load a kernel on a device ahead of its first launch", false, false, kernel_load,
+       {{"key", "string", true, "a compiled kernel"}, {"device", "string", false, "default host"}}},
+      {"kernel.launch", "run a kernel on buffers; answers at completion", false, true, kernel_launch, launch_params},
+      {"kernel.verify", "run a kernel and compare what it wrote with the interpreter", false, true, kernel_verify, launch_params},
+      {"kernel.explain", "the whole report of a kernel", false, true, kernel_explain, with_compile({{"key", "string", false, "a compiled kernel"}})},
+      {"kernel.list", "kernels known to this daemon", false, true, kernel_list, {}},
+      {"kernel.unload", "forget a kernel and unload it from devices; its cache entry stays", false, true, kernel_unload,
+       {{"key", "string", true, "a compiled kernel"}}},
+      {"buffer.register", "hand memory over: one descriptor", false, true, buffer_register,
+       {{"fd", "object", true, "{\"fd\": 0}, the first descriptor of this request"}, {"offset", "integer", false, "first byte, default 0"},
+        {"size", "integer", false, "bytes, default up to the end"}}},
+      {"buffer.alloc", "memory of the daemon, answered as a descriptor", false, true, buffer_alloc, {{"size", "integer", true, "bytes"}}},
+      {"buffer.unregister", "give memory back; answers when launches in flight are done", false, true, buffer_unregister,
+       {{"buffer", "integer", true, "a buffer's id"}}},
+      {"buffer.list", "this connection's buffers", false, true, buffer_list, {}},
+      {"cache.stats", "counters and limits of the cache", false, true, cache_stats, {}},
+      {"cache.list", "entries, newest use first", false, false, cache_list, {{"limit", "integer", false, "at most so many, default 1000"}}},
+      {"cache.verify", "read every entry; damaged ones are set aside", false, false, cache_verify, {}},
+      {"cache.evict", "remove least recently used entries, or one", true, false, cache_evict,
+       {{"bytes_max", "integer", false, "down to so many bytes"}, {"entries_max", "integer", false, "down to so many entries"},
+        {"key", "string", false, "this entry"}}},
+      {"device.list", "devices and what they are", false, false, device_list, {}},
+      {"engine.stats", "counters of the daemon", false, true, engine_stats, {}},
+  };
+}
+
+Json schema_of(const char* type) {
+  const std::string text = type;
+  if (text.find('|') == std::string::npos) return {{"type", text}};
+  Json any = Json::array();
+  for (std::size_t begin = 0; begin < text.size();) {
+    auto end = text.find(" | ", begin);
+    if (end == std::string::npos) end = text.size();
+    any.push_back({{"type", text.substr(begin, end - begin)}});
+    begin = end + 3;
+  }
+  return {{"anyOf", std::move(any)}};
+}
+
+}  // namespace
+
+const std::vector<MethodInfo>& methods() {
+  static const auto table = make_methods();
+  return table;
+}
+
+const MethodInfo* method_named(const std::string& name) {
+  const auto& table = methods();
+  const auto it = std::find_if(table.begin(), table.end(), [&](const MethodInfo& m) { return name == m.name; });
+  return it == table.end() ? nullptr : &*it;
+}
+
+Json discover_json(const ServiceState& state) {
+  Json list = Json::array();
+  for (const auto& method : methods()) {
+    Json params = Json::array();
+    for (const auto& p : method.params)
+      params.push_back({{"name", p.name}, {"required", p.required}, {"summary", p.summary}, {"schema", schema_of(p.type)}});
+    params.push_back({{"name", "deadline_ms"}, {"required", false}, {"summary", "give up after so long"}, {"schema", schema_of("integer")}});
+    list.push_back({{"name", method.name}, {"summary", method.summary}, {"paramStructure", "by-name"}, {"params", std::move(params)},
+                    {"result", {{"name", "result"}, {"schema", {{"type", "object"}}}}}});
+  }
+  return {{"openrpc", "1.2.6"},
+          {"info", {{"title", "Kiln"}, {"version", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)},
+                    {"description", "build " + state.options.build_id}}},
+          {"methods", std::move(list)}};
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,70 @@
+// The methods of the service, without sockets: a server hands over requests and gets replies. Thread-safe.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/protocol/message.hpp"
+#include "engine/base/deadline.hpp"
+#include "engine/base/fd.hpp"
+#include "engine/jit/session.hpp"
+
+namespace kiln::service {
+
+using ConnectionId = std::uint64_t;
+
+struct Peer {
+  int pid = 0;
+  unsigned uid = 0;
+  bool administrator = true;   // may shut down, evict, import, export, see others' buffers
+};
+
+// What a request is answered with. Descriptors travel with the reply's line; they are closed after sending.
+struct Reply {
+  Result<protocol::Json> result;
+  std::vector<UniqueFd> fds;
+  Reply(protocol::Json value) : result(std::move(value)) {}
+  Reply(Error error) : result(std::move(error)) {}
+};
+
+// One request on its way. `reply` is called exactly once, from any thread; `progress` any number of times before it (the server
+// limits the rate). `cancel` is set by $/cancel, by a disconnect, and by nothing else.
+struct Call {
+  ConnectionId connection = 0;
+  protocol::Request request;
+  std::vector<UniqueFd> fds;
+  Deadline deadline;
+  CancelToken cancel;
+  std::function<void(Reply)> reply;
+  std::function<void(protocol::Json)> progress;
+};
+
+struct ServiceOptions {
+  protocol::Limits limits;
+  std::string build_id;
+  std::string programs_folder;             // built-in tile programs
+  std::function<void()> shut_down;         // what the method `shutdown` does
+  std::function<protocol::Json()> server_stats;  // connections and such, for engine.stats; may be null
+};
+
+class Service {
+ public:
+  virtual ~Service() = default;            // waits for running calls
+  static std::unique_ptr<Service> create(ServiceOptions options, std::shared_ptr<jit::Session> session);
+
+  virtual void connected(ConnectionId connection, const Peer& peer) = 0;
+  // Cancels the connection's calls, releases its buffers and launches in flight; their replies go nowhere.
+  virtual void disconnected(ConnectionId connection) = 0;
+  // Starts a call; requests of one connection are given in their order of arrival. Does not block.
+  virtual void call(Call call) = 0;
+  // $/cancel: the call with this id of this connection. Unknown ids are ignored.
+  virtual void cancel(ConnectionId connection, const protocol::Json& id) = 0;
+  virtual std::uint64_t calls_running() = 0;
+  // No new work from now on (answered with busy, retryable); running calls go on. cancel_all ends them.
+  virtual void drain() = 0;
+  virtual void cancel_all() = 0;
+};
+
+}  // namespace kiln::service

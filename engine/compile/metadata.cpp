@@ -1,0 +1,184 @@
+#include "engine/compile/metadata.hpp"
+
+namespace kiln::compile {
+namespace {
+
+constexpr std::uint32_t format = 1;  // of this encoding; entries of another format are misses
+
+using Integers = std::vector<std::int64_t>;
+using Strings = std::vector<std::string>;
+
+void write(Writer& w, const Integers& values) {
+  w.list(values, [](Writer& out, std::int64_t v) { out.i64(v); });
+}
+void write(Writer& w, const Strings& values) {
+  w.list(values, [](Writer& out, const std::string& v) { out.string(v); });
+}
+Integers read_integers(Reader& r) {
+  return r.list<std::int64_t>([](Reader& in) { return in.i64(); });
+}
+Strings read_strings(Reader& r) {
+  return r.list<std::string>([](Reader& in) { return in.string(); });
+}
+
+// The fields of Resources in their order in the encoding; one list for both directions.
+constexpr std::int64_t Resources::* resource_fields[] = {
+    &Resources::vgprs,         &Resources::agprs,        &Resources::sgprs,      &Resources::vgpr_spills,
+    &Resources::sgpr_spills,   &Resources::lds_bytes,    &Resources::scratch_bytes, &Resources::kernarg_bytes,
+    &Resources::matrix_instructions, &Resources::instructions, &Resources::code_bytes, &Resources::waves_per_simd};
+
+void write(Writer& w, const LaunchInfo& launch) {
+  w.string(launch.symbol);
+  write(w, launch.grid);
+  w.i64(launch.threads);
+  w.i64(launch.wave);
+  w.i64(launch.lds_bytes);
+  for (const auto field : resource_fields) w.i64(launch.resources.*field);
+  w.list(launch.arguments, [](Writer& out, const KernelArgument& argument) {
+    out.string(argument.kind);
+    out.i64(argument.offset);
+    out.i64(argument.size);
+  });
+}
+
+LaunchInfo read_launch(Reader& r) {
+  LaunchInfo launch;
+  launch.symbol = r.string();
+  launch.grid = read_integers(r);
+  launch.threads = r.i64();
+  launch.wave = r.i64();
+  launch.lds_bytes = r.i64();
+  for (const auto field : resource_fields) launch.resources.*field = r.i64();
+  launch.arguments = r.list<KernelArgument>([](Reader& in) {
+    KernelArgument argument;
+    argument.kind = in.string();
+    argument.offset = in.i64();
+    argument.size = in.i64();
+    return argument;
+  });
+  return launch;
+}
+
+void write(Writer& w, const TensorInfo& tensor) {
+  w.string(tensor.name);
+  w.enumeration(tensor.dtype);
+  w.boolean(tensor.scalar);
+  write(w, tensor.shape);
+  write(w, tensor.strides);
+  w.enumeration(tensor.access);
+  w.i64(tensor.align_bytes);
+  w.boolean(tensor.may_alias);
+  w.i64(tensor.bytes);
+}
+
+TensorInfo read_tensor(Reader& r) {
+  TensorInfo tensor;
+  tensor.name = r.string();
+  tensor.dtype = r.enumeration(dtype_last);
+  tensor.scalar = r.boolean();
+  tensor.shape = read_integers(r);
+  tensor.strides = read_integers(r);
+  tensor.access = r.enumeration(Access::readwrite);
+  tensor.align_bytes = r.i64();
+  tensor.may_alias = r.boolean();
+  tensor.bytes = r.i64();
+  return tensor;
+}
+
+void write(Writer& w, const SharedTile& tile) {
+  w.i64(tile.tile);
+  w.string(tile.name);
+  w.string(tile.dtype);
+  w.string(tile.layout);
+  write(w, tile.shape);
+  for (const auto v : {tile.lds_bytes, tile.stages, tile.write_cost, tile.write_ideal, tile.read_cost, tile.read_ideal})
+    w.i64(v);
+}
+
+SharedTile read_shared_tile(Reader& r) {
+  SharedTile tile;
+  tile.tile = static_cast<int>(r.i64());
+  tile.name = r.string();
+  tile.dtype = r.string();
+  tile.layout = r.string();
+  tile.shape = read_integers(r);
+  for (auto* v : {&tile.lds_bytes, &tile.stages, &tile.write_cost, &tile.write_ideal, &tile.read_cost, &tile.read_ideal})
+    *v = r.i64();
+  return tile;
+}
+
+void write(Writer& w, const LdsRow& row) {
+  w.string(row.statement);
+  w.string(row.mnemonic);
+  w.string(row.operation);
+  w.i64(row.tile);
+  w.string(row.name);
+  w.i64(row.bytes);
+  w.i64(row.cost);
+  w.i64(row.active_phases);
+  w.boolean(row.inferred);
+}
+
+LdsRow read_lds_row(Reader& r) {
+  LdsRow row;
+  row.statement = r.string();
+  row.mnemonic = r.string();
+  row.operation = r.string();
+  row.tile = static_cast<int>(r.i64());
+  row.name = r.string();
+  row.bytes = r.i64();
+  row.cost = r.i64();
+  row.active_phases = r.i64();
+  row.inferred = r.boolean();
+  return row;
+}
+
+}  // namespace
+
+Bytes encode(const Metadata& metadata) {
+  Writer w;
+  w.u32(format);
+  w.string(metadata.program);
+  w.string(metadata.target);
+  w.string(metadata.compiler);
+  w.list(metadata.launches, [](Writer& out, const LaunchInfo& v) { write(out, v); });
+  w.list(metadata.tensors, [](Writer& out, const TensorInfo& v) { write(out, v); });
+  w.list(metadata.shared_tiles, [](Writer& out, const SharedTile& v) { write(out, v); });
+  w.list(metadata.lds_rows, [](Writer& out, const LdsRow& v) { write(out, v); });
+  w.i64(metadata.lds_conflict_cycles);
+  write(w, metadata.bounds_left);
+  write(w, metadata.decisions);
+  w.string(metadata.kernel_program);
+  w.string(metadata.source);
+  w.string(metadata.log);
+  w.i64(metadata.attempt);
+  w.f64(metadata.compile_ms);
+  w.u32(metadata.elf_flags);
+  return w.take();
+}
+
+Result<Metadata> decode_metadata(ByteView bytes) {
+  Reader r(bytes);
+  if (r.u32() != format) return Error(ErrorCode::corrupt, "metadata of another format");
+  Metadata metadata;
+  metadata.program = r.string();
+  metadata.target = r.string();
+  metadata.compiler = r.string();
+  metadata.launches = r.list<LaunchInfo>(read_launch);
+  metadata.tensors = r.list<TensorInfo>(read_tensor);
+  metadata.shared_tiles = r.list<SharedTile>(read_shared_tile);
+  metadata.lds_rows = r.list<LdsRow>(read_lds_row);
+  metadata.lds_conflict_cycles = r.i64();
+  metadata.bounds_left = read_strings(r);
+  metadata.decisions = read_strings(r);
+  metadata.kernel_program = r.string();
+  metadata.source = r.string();
+  metadata.log = r.string();
+  metadata.attempt = r.i64();
+  metadata.compile_ms = r.f64();
+  metadata.elf_flags = r.u32();
+  KILN_CHECK(r.finish());
+  return metadata;
+}
+
+}  // namespace kiln::compile

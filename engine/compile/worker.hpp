@@ -1,0 +1,73 @@
+// One worker process as the pool sees it. Used by one thread, the one that started it (PDEATHSIG follows the thread).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/base/channel.hpp"
+#include "engine/base/process.hpp"
+#include "engine/compile/worker_pool.hpp"
+#include "engine/compile/worker_protocol.hpp"
+
+namespace kiln::compile {
+
+// A folder of this process alone, removed with everything in it when destroyed. A lock on it tells others that it is used.
+class PrivateFolder {
+ public:
+  static Result<PrivateFolder> create(const std::string& parent);
+  // Removes folders in `parent` that processes of ours left behind when they were killed.
+  static void remove_left_overs(const std::string& parent);
+  PrivateFolder() = default;
+  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+  PrivateFolder& operator=(PrivateFolder&& other) noexcept;
+  ~PrivateFolder() { remove(); }
+  [[nodiscard]] const std::string& path() const { return path_; }
+
+ private:
+  void remove();
+  std::string path_;
+  UniqueFd lock_;
+};
+
+// What may end the wait for a worker's answer.
+struct Watch {
+  Deadline request;                  // over it: deadline_exceeded
+  Deadline work;                     // over it: worker_died, with `work_limit_text`
+  std::string work_limit_text;
+  CancelToken cancel;                // cancelled
+  std::function<bool()> closing;     // the pool ends: cancelled
+  std::function<void()> tick;        // called every few ms; may be null
+};
+
+class Worker {
+ public:
+  // Starts the command and waits until it is ready. Errors: no_compiler with the reason; cancelled, deadline_exceeded.
+  static Result<std::unique_ptr<Worker>> start(const WorkerCommand& command, const PoolOptions& options, Watch watch);
+
+  // One request and its answer. Errors: as `failed` answers say; worker_died when it ended, was over a limit, or answered
+  // nonsense; cancelled, deadline_exceeded. Whenever it is no answer of the worker the process is killed: see usable().
+  Result<Frame> ask(WorkerFrame kind, ByteView payload, WorkerFrame expected, const Watch& watch);
+
+  [[nodiscard]] bool usable() const { return child_.running(); }
+  // Whether it still runs, asked of the system: an idle worker may have been killed.
+  bool alive() { return !child_.ended(false) && child_.running(); }
+  [[nodiscard]] pid_t pid() const { return child_.pid(); }
+  [[nodiscard]] const std::string& family() const { return family_; }
+  int compiles = 0;  // that it was given
+
+ private:
+  Worker(const WorkerCommand& command, const PoolOptions& options);
+  Result<Frame> await(const Watch& watch);
+  std::optional<Error> over_limit(const Watch& watch);
+  Error died();
+  Error kill(Error why);
+
+  std::string family_;
+  std::size_t resident_bytes_max_;
+  PrivateFolder folder_;
+  UniqueFd socket_;
+  ChildProcess child_;  // after the folder: ended before that is removed
+};
+
+}  // namespace kiln::compile

@@ -1,0 +1,68 @@
+// What a device process and its client say to each other, in frames (engine/base/channel.hpp) over descriptor 3 of the process.
+// The process speaks first: `ready` {DeviceInfo}, or `failed` {Error} and it ends. Ids of kernels, buffers and launches are the
+// client's, so that they stay valid when the process is started again. Requests that are answered by `done` {request, Status}:
+//   load {request, kernel, Metadata, object}    unload {request, id}
+//   map {request, buffer, offset, size, writable} with the descriptor    unmap {request, id}
+// Without `done`: launch {LaunchOrder}, answered at completion by `launched` {launch, Status, duration}; cancel {launch}.
+// An unmap or unload of what launches in flight use is done after them. The process ends when the socket does.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "engine/base/bytes.hpp"
+#include "engine/device/device.hpp"
+
+namespace kiln::device {
+
+inline constexpr int device_descriptor = 3;
+
+enum class DeviceFrame : std::uint8_t { ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched };
+
+struct LoadOrder {
+  std::uint64_t request = 0;
+  KernelId kernel = 0;
+  Bytes metadata;  // compile::Metadata, encoded
+  Bytes object;
+};
+struct MapOrder {
+  std::uint64_t request = 0;
+  BufferId buffer = 0;
+  std::uint64_t offset = 0, size = 0;
+  bool writable = false;
+};
+struct RemoveOrder {  // unload, unmap
+  std::uint64_t request = 0, id = 0;
+};
+struct LaunchOrder {
+  LaunchId launch = 0;
+  KernelId kernel = 0;
+  std::uint64_t stream = 0;
+  std::vector<LaunchArgument> arguments;
+};
+struct DoneReport {
+  std::uint64_t request = 0;
+  Status status;
+};
+struct LaunchedReport {
+  LaunchId launch = 0;
+  Result<LaunchReport> report;
+};
+
+Bytes encode(const DeviceInfo& value);
+Bytes encode(const LoadOrder& value);
+Bytes encode(const MapOrder& value);
+Bytes encode(const RemoveOrder& value);
+Bytes encode(const LaunchOrder& value);
+Bytes encode(const DoneReport& value);
+Bytes encode(const LaunchedReport& value);
+// `corrupt` when the bytes are not what encode gives.
+Result<DeviceInfo> decode_info(ByteView bytes);
+Result<LoadOrder> decode_load(ByteView bytes);
+Result<MapOrder> decode_map(ByteView bytes);
+Result<RemoveOrder> decode_remove(ByteView bytes);
+Result<LaunchOrder> decode_launch(ByteView bytes);
+Result<DoneReport> decode_done(ByteView bytes);
+Result<LaunchedReport> decode_launched(ByteView bytes);
+
+}  // namespace kiln::device

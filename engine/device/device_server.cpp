@@ -1,0 +1,274 @@
+// The main that all device processes share: serves one local device over descriptor 3.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstdio>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "engine/base/channel.hpp"
+#include "engine/base/error_encoding.hpp"
+#include "engine/device/device.hpp"
+#include "engine/device/device_protocol.hpp"
+
+namespace kiln::device {
+namespace {
+
+// The reading thread never waits for the device, so that a cancellation is seen at once: launches are asynchronous, and
+// everything that may block (load, map, unmap, unload) runs on one other thread, in order. An unmap or unload of something in
+// use is put off until the last launch that uses it is done.
+class Server {
+ public:
+  explicit Server(std::unique_ptr<Device> device) : device_(std::move(device)), executor_([this] { execute(); }) {}
+  // Serves until the socket ends. The process then ends without undoing anything: launches may be running.
+  Status serve();
+
+ private:
+  // A kernel or buffer of the device under the client's id.
+  struct Item {
+    std::uint64_t local = 0;
+    int uses = 0;                               // launches in flight
+    std::optional<RemoveOrder> removal;         // waits for uses == 0
+  };
+  using Items = std::map<std::uint64_t, Item>;
+  struct Running {
+    LaunchId local = 0;
+    KernelId kernel = 0;
+    std::vector<BufferId> buffers;
+  };
+
+  Status handle(Frame frame);
+  void load(const LoadOrder& order);
+  void map(const MapOrder& order, const std::vector<UniqueFd>& fds);
+  void remove(Items Server::* items, const RemoveOrder& order);
+  void remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local);
+  void launch(LaunchOrder order);
+  Result<KernelId> resolve(LaunchOrder& order);  // with the lock held; counts the uses
+  void launched(LaunchId launch, Result<LaunchReport> report);
+  void release(Items Server::* items, std::uint64_t id);  // with the lock held
+  void cancel(LaunchId launch);
+  void send(DeviceFrame kind, ByteView payload);
+  void done(std::uint64_t request, Status status) { send(DeviceFrame::done, encode(DoneReport{request, std::move(status)})); }
+  void later(std::function<void()> work);
+  void execute();
+
+  std::unique_ptr<Device> device_;
+  std::mutex send_mutex_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> work_;
+  Items kernels_, buffers_;
+  std::map<LaunchId, Running> running_;
+  std::thread executor_;
+};
+
+Status Server::serve() {
+  KILN_TRY(const auto info, device_->info());
+  send(DeviceFrame::ready, encode(info));
+  for (;;) {
+    auto frame = receive_frame(device_descriptor);
+    if (!frame) return frame.error().code == ErrorCode::not_running ? Status() : Status(frame.error());
+    KILN_CHECK(handle(std::move(*frame)));
+  }
+}
+
+Status Server::handle(Frame frame) {
+  switch (static_cast<DeviceFrame>(frame.kind)) {
+    case DeviceFrame::load: {
+      KILN_TRY(auto order, decode_load(frame.payload));
+      later([this, order = std::move(order)] { load(order); });
+      return {};
+    }
+    case DeviceFrame::map: {
+      KILN_TRY(const auto order, decode_map(frame.payload));
+      auto fds = std::make_shared<std::vector<UniqueFd>>(std::move(frame.fds));
+      later([this, order, fds] { map(order, *fds); });
+      return {};
+    }
+    case DeviceFrame::unload: {
+      KILN_TRY(const auto order, decode_remove(frame.payload));
+      remove(&Server::kernels_, order);
+      return {};
+    }
+    case DeviceFrame::unmap: {
+      KILN_TRY(const auto order, decode_remove(frame.payload));
+      remove(&Server::buffers_, order);
+      return {};
+    }
+    case DeviceFrame::launch: {
+      KILN_TRY(auto order, decode_launch(frame.payload));
+      launch(std::move(order));
+      return {};
+    }
+    case DeviceFrame::cancel: {
+      Reader r(frame.payload);
+      const auto id = r.u64();
+      KILN_CHECK(r.finish());
+      cancel(id);
+      return {};
+    }
+    default:
+      return Error(ErrorCode::protocol_error, "a frame that is no request: " + std::to_string(frame.kind));
+  }
+}
+
+void Server::load(const LoadOrder& order) {
+  const auto load = [&]() -> Result<KernelId> {
+    KILN_TRY(const auto metadata, compile::decode_metadata(order.metadata));
+    return device_->load(metadata, order.object);
+  };
+  auto local = load();
+  if (local) {
+    const std::lock_guard lock(mutex_);
+    kernels_[order.kernel].local = *local;
+  }
+  done(order.request, local ? Status() : Status(std::move(local).error()));
+}
+
+void Server::map(const MapOrder& order, const std::vector<UniqueFd>& fds) {
+  if (fds.size() != 1) return done(order.request, Error(ErrorCode::protocol_error, "a mapping comes with one descriptor"));
+  auto local = device_->map(fds[0].get(), order.offset, order.size, order.writable);
+  if (local) {
+    const std::lock_guard lock(mutex_);
+    buffers_[order.buffer].local = *local;
+  }
+  done(order.request, local ? Status() : Status(std::move(local).error()));
+}
+
+void Server::remove(Items Server::* items, const RemoveOrder& order) {
+  std::unique_lock lock(mutex_);
+  const auto it = (this->*items).find(order.id);
+  if (it == (this->*items).end()) {
+    lock.unlock();
+    return done(order.request, Error(ErrorCode::not_found, "no such kernel or buffer on the device"));
+  }
+  it->second.removal = order;
+  ++it->second.uses;
+  release(items, order.id);
+}
+
+void Server::release(Items Server::* items, std::uint64_t id) {
+  const auto it = (this->*items).find(id);
+  if (it == (this->*items).end() || --it->second.uses > 0 || !it->second.removal) return;
+  const auto order = *it->second.removal;
+  const auto local = it->second.local;
+  (this->*items).erase(it);
+  work_.push_back([this, items, order, local] { remove_now(items, order, local); });
+  wake_.notify_all();
+}
+
+void Server::remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local) {
+  done(order.request, items == &Server::kernels_ ? device_->unload(local) : device_->unmap(local));
+}
+
+void Server::launch(LaunchOrder order) {
+  const auto id = order.launch;
+  auto kernel = [&] {
+    const std::lock_guard lock(mutex_);
+    return resolve(order);
+  }();
+  if (!kernel) return send(DeviceFrame::launched, encode(LaunchedReport{id, std::move(kernel).error()}));
+  const auto local = device_->launch(*kernel, std::move(order.arguments), order.stream,
+                                     [this, id](Result<LaunchReport> report) { launched(id, std::move(report)); });
+  const std::lock_guard lock(mutex_);
+  if (const auto it = running_.find(id); it != running_.end()) it->second.local = local;  // else it is done already
+}
+
+// The device's id of the kernel; puts the device's buffer ids into the arguments.
+Result<KernelId> Server::resolve(LaunchOrder& order) {
+  const auto kernel = kernels_.find(order.kernel);
+  if (kernel == kernels_.end() || kernel->second.removal) return Error(ErrorCode::not_found, "the kernel is not loaded on the device");
+  if (running_.contains(order.launch)) return Error(ErrorCode::protocol_error, "a launch id that is in use");
+  Running running;
+  running.kernel = order.kernel;
+  for (const auto& argument : order.arguments) {
+    if (argument.buffer == 0) continue;
+    const auto buffer = buffers_.find(argument.buffer);
+    if (buffer == buffers_.end() || buffer->second.removal)
+      return Error(ErrorCode::not_found, "a buffer of the launch is not mapped on the device");
+    running.buffers.push_back(argument.buffer);
+  }
+  ++kernel->second.uses;
+  for (const auto id : running.buffers) ++buffers_[id].uses;
+  for (auto& argument : order.arguments)
+    if (argument.buffer != 0) argument.buffer = buffers_[argument.buffer].local;
+  running_[order.launch] = std::move(running);
+  return kernel->second.local;
+}
+
+void Server::launched(LaunchId launch, Result<LaunchReport> report) {
+  send(DeviceFrame::launched, encode(LaunchedReport{launch, std::move(report)}));
+  const std::lock_guard lock(mutex_);
+  const auto it = running_.find(launch);
+  if (it == running_.end()) return;
+  const auto running = std::move(it->second);
+  running_.erase(it);
+  for (const auto id : running.buffers) release(&Server::buffers_, id);
+  release(&Server::kernels_, running.kernel);
+}
+
+void Server::cancel(LaunchId launch) {
+  LaunchId local;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto it = running_.find(launch);
+    if (it == running_.end()) return;
+    local = it->second.local;
+  }
+  device_->cancel(local);
+}
+
+void Server::send(DeviceFrame kind, ByteView payload) {
+  const std::lock_guard lock(send_mutex_);
+  (void)send_frame(device_descriptor, static_cast<std::uint8_t>(kind), payload);  // a lost peer shows as the socket's end
+}
+
+void Server::later(std::function<void()> work) {
+  const std::lock_guard lock(mutex_);
+  work_.push_back(std::move(work));
+  wake_.notify_all();
+}
+
+void Server::execute() {
+  for (;;) {
+    std::unique_lock lock(mutex_);
+    wake_.wait(lock, [&] { return !work_.empty(); });
+    auto work = std::move(work_.front());
+    work_.pop_front();
+    lock.unlock();
+    work();
+  }
+}
+
+}  // namespace
+
+int device_main(int argc, char** argv, const LocalDeviceFactory& factory) {
+  if (::fcntl(device_descriptor, F_GETFD) < 0) {
+    std::fprintf(stderr, "a device process is started by Kiln, with a socket as descriptor 3\n");
+    return 2;
+  }
+  ::fcntl(device_descriptor, F_SETFD, FD_CLOEXEC);
+  ::signal(SIGINT, SIG_IGN);  // a terminal's ^C goes to everyone; what it means is the parent's decision
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  auto device = factory(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  if (!device) {
+    Writer w;
+    write_error(w, device.error());
+    (void)send_frame(device_descriptor, static_cast<std::uint8_t>(DeviceFrame::failed), w.data());
+    return 1;
+  }
+  // Never destroyed: the process ends under running launches.
+  auto* server = new Server(std::move(*device));
+  const auto status = server->serve();
+  if (!status) std::fprintf(stderr, "device process: %s\n", to_text(status.error()).c_str());
+  std::fflush(nullptr);
+  ::_exit(status ? 0 : 1);
+}
+
+}  // namespace kiln::device

@@ -1,0 +1,24 @@
+// Printers of kernel programs. Deterministic text, at most 1 MiB; no string of a user's reaches it but the program's name.
+#pragma once
+
+#include <string>
+
+#include "engine/base/result.hpp"
+#include "engine/ir/kernel/program.hpp"
+
+namespace kiln::emit {
+
+inline constexpr std::size_t text_bytes_max = 1 << 20;
+
+// HIP C++ for CDNA and RDNA targets. Includes only Kiln's device headers (<kiln/…>). One extern "C" kernel a launch, arguments:
+// one pointer a tensor, one value a scalar, in order. Errors: unsupported, resource_limit (text too long).
+Result<std::string> emit_hip(const kernel::Program& program, const target::Target& target);
+
+// LLVM IR (text, opaque pointers, LLVM 22) for host targets. One function a launch:
+//   i32 @<symbol>(ptr %args, ptr %arena, i64 %bx, i64 %by, i64 %bz, ptr %cancel)
+// args: an array of pointers, one a tensor (a scalar: pointer to its value); arena: scratch of the launch's lds_bytes, 64-byte
+// aligned, private to the calling thread; cancel: a byte that turns non-zero when the launch is to end. One call does one block;
+// it returns 0, or 1 when it stopped because of *cancel. Long loops poll it. Imports nothing beyond memcpy and memset.
+Result<std::string> emit_llvm(const kernel::Program& program, const target::Target& target);
+
+}  // namespace kiln::emit

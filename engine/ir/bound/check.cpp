@@ -1,0 +1,350 @@
+// The structural validator of bound programs: what decode and hand-made programs go through before anything trusts them.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <string>
+
+#include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/program.hpp"
+
+namespace kiln::bound {
+namespace {
+
+constexpr std::size_t tensor_rank_max = 8, tile_rank_max = 4, map_rank_max = 4, list_max = 1 << 16;
+constexpr std::int64_t tensor_bytes_max = std::int64_t(1) << 62;
+constexpr std::int64_t grid_max = (std::int64_t(1) << 31) - 1;
+constexpr int threads_max = 1 << 16;
+constexpr int stages_max = 64;
+
+bool is_element(DType type) { return type != DType::index && is_supported(type); }
+bool is_value_type(DType type) { return type == DType::index || is_supported(type); }
+bool is_power_of_two(std::int64_t v) { return v > 0 && (v & (v - 1)) == 0; }
+
+bool is_identifier(const std::string& name) {
+  if (name.empty() || name.size() > 64 || (name[0] >= '0' && name[0] <= '9')) return false;
+  return std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Error bad(const std::string& what) { return Error(ErrorCode::corrupt, "bound program: " + what); }
+
+#define KILN_NEED(condition, what) \
+  do {                             \
+    if (!(condition)) return bad(what); \
+  } while (false)
+
+Status check_tensor(const Tensor& t) {
+  KILN_NEED(is_element(t.dtype), "a tensor of a type that is not supported");
+  KILN_NEED(t.shape.size() <= tensor_rank_max && t.strides.size() == t.shape.size(), "a tensor's rank or strides");
+  KILN_NEED(!t.scalar || (t.shape.empty() && t.access == Access::read), "a scalar with a shape or written");
+  KILN_NEED(is_power_of_two(t.align_bytes) && t.align_bytes <= 16, "a tensor's alignment class");
+  __int128 span = 1;
+  bool empty = false;
+  for (std::size_t i = 0; i < t.shape.size(); ++i) {
+    KILN_NEED(t.shape[i] >= 0 && t.strides[i] >= 0, "a negative extent or stride of a tensor");
+    empty = empty || t.shape[i] == 0;
+    if (t.shape[i] > 0) span += static_cast<__int128>(t.shape[i] - 1) * t.strides[i];
+    KILN_NEED(span <= tensor_bytes_max, "a tensor too large to address");
+  }
+  KILN_NEED(empty || span * dtype_bytes(t.dtype) <= tensor_bytes_max, "a tensor too large to address");
+  return {};
+}
+
+Status check_layout(const LayoutSpec& l) {
+  using Kind = LayoutSpec::Kind;
+  KILN_NEED(l.kind == Kind::pad ? l.pad_bytes >= 0 && l.pad_bytes <= 65536 : l.pad_bytes == 0, "a layout's padding");
+  if (l.kind == Kind::swizzle) {
+    const bool sound = is_power_of_two(l.chunk_bytes) && l.chunk_bytes <= 1024 && is_power_of_two(l.row_divisor) &&
+                       l.row_divisor <= 65536 && is_power_of_two(l.rows_mod) && l.rows_mod <= 65536;
+    KILN_NEED(sound, "a layout's swizzle");
+  } else {
+    KILN_NEED(l.chunk_bytes == 0 && l.row_divisor == 1 && l.rows_mod == 1, "a swizzle on another layout");
+  }
+  return {};
+}
+
+// `elements_left` is what the launch's tiles may still take.
+Status check_tile(const Tile& t, std::int64_t& elements_left) {
+  KILN_NEED(is_element(t.dtype), "a tile of a type that is not supported");
+  KILN_NEED(t.shape.size() >= 1 && t.shape.size() <= tile_rank_max, "a tile's rank");
+  std::int64_t elements = 1;
+  for (const auto extent : t.shape) {
+    KILN_NEED(extent >= 1 && extent <= tile_elements_max / elements, "a tile's extent");
+    elements *= extent;
+  }
+  elements_left -= elements;
+  KILN_NEED(elements_left >= 0, "tiles over the limit of elements");
+  return check_layout(t.layout);
+}
+
+class LaunchChecker {
+ public:
+  LaunchChecker(const Program& program, const Launch& launch) : program_(program), launch_(launch) {}
+
+  Status run() {
+    KILN_NEED(launch_.grid.size() == 3, "a grid without three extents");
+    for (const auto extent : launch_.grid) KILN_NEED(extent >= 0 && extent <= grid_max, "a grid's extent");
+    KILN_NEED(launch_.threads >= 1 && launch_.threads <= threads_max, "a launch's threads");
+    KILN_NEED(launch_.tiles.size() <= list_max && launch_.variables.size() <= list_max, "too many tiles or variables");
+    std::int64_t elements_left = tile_elements_max;
+    for (const auto& tile : launch_.tiles) KILN_CHECK(check_tile(tile, elements_left));
+    for (const auto& variable : launch_.variables) KILN_NEED(is_value_type(variable.type), "a variable's type");
+    set_.assign(launch_.variables.size(), 0);
+    return body(launch_.body, 0);
+  }
+
+ private:
+  // ---- scopes: 0 not set, 1 set by a let, 2 a loop's or map's index (may not be set again inside)
+  Status declare(int id, std::uint8_t how, DType type, std::vector<int>& opened) {
+    KILN_NEED(id >= 0 && static_cast<std::size_t>(id) < set_.size(), "a variable's id");
+    KILN_NEED(launch_.variables[id].type == type, "a variable's type differs from its value's");
+    KILN_NEED(set_[id] != 2 && (how == 1 || set_[id] == 0), "a variable that is set twice");
+    if (set_[id] == 0) opened.push_back(id);
+    set_[id] = how;
+    return {};
+  }
+  void close(std::vector<int>& opened) {
+    for (const int id : opened) set_[id] = 0;
+    opened.clear();
+  }
+
+  const Tile* tile(int id) const {
+    return id >= 0 && static_cast<std::size_t>(id) < launch_.tiles.size() ? &launch_.tiles[id] : nullptr;
+  }
+  const Tensor* tensor(std::int64_t id) const {
+    return id >= 0 && static_cast<std::size_t>(id) < program_.tensors.size() ? &program_.tensors[id] : nullptr;
+  }
+
+  // ---- expressions
+  Status expr(const ExprPtr& e, DType type, int depth = 0) {
+    KILN_NEED(e != nullptr, "an expression is missing");
+    KILN_NEED(e->type == type, std::string("an expression of type ") + dtype_name(e->type) + " where " + dtype_name(type) +
+                                   " is needed");
+    KILN_NEED(depth < expression_depth_max, "an expression that is too deep");
+    KILN_NEED(is_value_type(e->type), "an expression of a type that is not supported");
+    using Kind = Expr::Kind;
+    switch (e->kind) {
+      case Kind::integer: case Kind::real: case Kind::block: case Kind::variable: case Kind::scalar: return leaf(*e);
+      case Kind::unary: case Kind::binary: case Kind::call: return operation(*e, depth);
+      case Kind::select:
+        KILN_NEED(e->args.size() == 3, "a select without three arguments");
+        KILN_CHECK(expr(e->args[0], DType::boolean, depth + 1));
+        KILN_CHECK(expr(e->args[1], e->type, depth + 1));
+        return expr(e->args[2], e->type, depth + 1);
+      case Kind::cast:
+        KILN_NEED(e->args.size() == 1 && e->args[0], "a cast without one argument");
+        return expr(e->args[0], e->args[0]->type, depth + 1);
+      case Kind::tile: case Kind::tensor: return element(*e, depth);
+    }
+    return bad("an expression's kind");
+  }
+  Status leaf(const Expr& e) {
+    KILN_NEED(e.args.empty(), "arguments on a leaf");
+    using Kind = Expr::Kind;
+    switch (e.kind) {
+      case Kind::integer:
+        KILN_NEED(!is_float(e.type) && wrap_integer(e.type, e.integer) == e.integer, "an integer outside its type");
+        return {};
+      case Kind::real:
+        KILN_NEED(is_float(e.type) && (std::isnan(e.real) || round_real(e.type, e.real) == e.real), "a real outside its type");
+        return {};
+      case Kind::block:
+        KILN_NEED(e.integer >= 0 && e.integer <= 2 && e.type == DType::index, "a block id");
+        return {};
+      case Kind::variable:
+        KILN_NEED(e.integer >= 0 && static_cast<std::size_t>(e.integer) < set_.size(), "a variable's id");
+        KILN_NEED(set_[e.integer] != 0, "a variable that is not set");
+        KILN_NEED(launch_.variables[e.integer].type == e.type, "a variable's type");
+        return {};
+      default: {
+        const auto* scalar = tensor(e.integer);
+        KILN_NEED(scalar && scalar->scalar && scalar->dtype == e.type, "a scalar parameter");
+        return {};
+      }
+    }
+  }
+  Status operation(const Expr& e, int depth) {
+    KILN_NEED(e.args.size() == static_cast<std::size_t>(arity(e.op)) && e.args[0], "an operation's arguments");
+    const auto kind = !is_operator(e.op) ? Expr::Kind::call : e.args.size() == 1 ? Expr::Kind::unary : Expr::Kind::binary;
+    KILN_NEED(e.kind == kind, "an operation's kind");
+    const DType operand = e.args[0]->type;
+    if (e.op == Op::bitcast) {
+      const bool sound = is_element(operand) && is_element(e.type) && dtype_bits(operand) == dtype_bits(e.type);
+      KILN_NEED(sound && (operand == DType::boolean) == (e.type == DType::boolean), "a bitcast between these types");
+    } else {
+      KILN_NEED(function(e.op, operand) && result_type(e.op, operand) == e.type,
+                std::string("`") + op_text(e.op) + "` on " + dtype_name(operand));
+    }
+    for (const auto& arg : e.args) KILN_CHECK(expr(arg, operand, depth + 1));
+    return {};
+  }
+  Status element(const Expr& e, int depth) {
+    const bool is_tile = e.kind == Expr::Kind::tile;
+    KILN_NEED(e.integer >= 0 && e.integer < static_cast<std::int64_t>(list_max), "an element's owner");
+    const auto* t = is_tile ? tile(static_cast<int>(e.integer)) : nullptr;
+    const auto* p = is_tile ? nullptr : tensor(e.integer);
+    KILN_NEED(t || (p && !p->scalar && p->access != Access::write), "an element's owner");
+    KILN_NEED((t ? t->dtype : p->dtype) == e.type, "an element's type");
+    KILN_NEED(e.args.size() == (t ? t->shape.size() : p->shape.size()), "an element's indices");
+    for (const auto& arg : e.args) KILN_CHECK(expr(arg, DType::index, depth + 1));
+    return {};
+  }
+
+  // ---- statements
+  Status body(const Body& statements, int depth) {
+    KILN_NEED(depth <= statement_depth_max, "statements nested too deep");
+    std::vector<int> opened;
+    for (const auto& s : statements) {
+      auto status = stmt(s, depth, opened);
+      if (!status) {
+        auto error = std::move(status).error();
+        if (!s.pointer.empty() && error.context.empty()) error.context.push_back("at " + s.pointer);
+        return error;
+      }
+    }
+    close(opened);
+    return {};
+  }
+  Status stmt(const Stmt& s, int depth, std::vector<int>& opened) {
+    if (const auto* n = std::get_if<Copy>(&s.node)) return copy(*n);
+    if (const auto* n = std::get_if<Gemm>(&s.node)) return gemm(*n);
+    if (const auto* n = std::get_if<Map>(&s.node)) return map(*n);
+    if (const auto* n = std::get_if<Reduce>(&s.node)) return reduce(*n);
+    if (const auto* n = std::get_if<For>(&s.node)) return loop(*n, depth);
+    if (const auto* n = std::get_if<Fill>(&s.node)) {
+      const auto* t = tile(n->tile);
+      KILN_NEED(t, "a tile's id");
+      return expr(n->value, t->dtype);
+    }
+    if (const auto* n = std::get_if<If>(&s.node)) {
+      KILN_CHECK(expr(n->condition, DType::boolean));
+      KILN_CHECK(body(n->then, depth + 1));
+      return body(n->otherwise, depth + 1);
+    }
+    const auto& let = std::get<Let>(s.node);
+    KILN_NEED(let.value, "an expression is missing");
+    KILN_CHECK(expr(let.value, let.value->type));
+    return declare(let.var, 1, let.value->type, opened);
+  }
+
+  // One side of a copy: its extents, with how many axes are ranged. A tile taken whole has no starts.
+  Status region(const Region& r, const std::vector<std::int64_t>& shape, bool written) {
+    const auto* p = r.is_tensor ? tensor(r.id) : nullptr;
+    const auto* t = r.is_tensor ? nullptr : tile(r.id);
+    KILN_NEED(t || (p && !p->scalar), "a region's owner");
+    if (p) KILN_NEED(p->access != (written ? Access::read : Access::write), "a region against its tensor's access");
+    const auto& extents = t ? t->shape : p->shape;
+    if (t && r.start.empty() && r.ranged.empty()) {
+      KILN_NEED(shape == extents, "a copy's extents differ from its tile's");
+      return {};
+    }
+    KILN_NEED(r.start.size() == extents.size() && r.ranged.size() == extents.size(), "a region's axes");
+    std::size_t axis = 0;
+    for (std::size_t i = 0; i < extents.size(); ++i) {
+      KILN_CHECK(expr(r.start[i], DType::index));
+      if (!r.ranged[i]) continue;
+      KILN_NEED(axis < shape.size() && (p || shape[axis] <= extents[i]), "a copy's extents exceed its tile's");
+      ++axis;
+    }
+    KILN_NEED(axis == shape.size(), "a region's ranged axes");
+    return {};
+  }
+  Status copy(const Copy& c) {
+    KILN_NEED(!(c.from.is_tensor && c.to.is_tensor), "a copy without a tile");
+    KILN_NEED(c.from.is_tensor || c.to.is_tensor || c.from.id != c.to.id, "a copy of a tile to itself");
+    KILN_NEED(c.shape.size() <= tile_rank_max, "a copy's rank");
+    std::int64_t elements = 1;
+    for (const auto extent : c.shape) {
+      KILN_NEED(extent >= 1 && extent <= tile_elements_max / elements, "a copy's extent");
+      elements *= extent;
+    }
+    KILN_CHECK(region(c.from, c.shape, false));
+    KILN_CHECK(region(c.to, c.shape, true));
+    if (c.fill) KILN_CHECK(expr(c.fill, c.from.is_tensor ? program_.tensors[c.from.id].dtype : launch_.tiles[c.from.id].dtype));
+    KILN_NEED(c.limit.empty() || (c.limit.size() == c.shape.size() && (c.from.is_tensor || c.to.is_tensor)), "a copy's limits");
+    for (const auto& limit : c.limit)
+      if (limit) KILN_CHECK(expr(limit, DType::index));
+    return {};
+  }
+  Status gemm(const Gemm& g) {
+    const auto *a = tile(g.a), *b = tile(g.b), *c = tile(g.c);
+    KILN_NEED(a && b && c && a->shape.size() == 2 && b->shape.size() == 2 && c->shape.size() == 2, "a gemm's tiles");
+    KILN_NEED(g.c != g.a && g.c != g.b, "a gemm into its own operand");
+    const std::int64_t m = a->shape[g.transpose_a ? 1 : 0], k = a->shape[g.transpose_a ? 0 : 1];
+    const std::int64_t n = b->shape[g.transpose_b ? 0 : 1], kb = b->shape[g.transpose_b ? 1 : 0];
+    KILN_NEED(k == kb && c->shape[0] == m && c->shape[1] == n, "a gemm's shapes");
+    const bool floats = is_float(a->dtype) && is_float(b->dtype) && is_float(c->dtype);
+    KILN_NEED(floats || (is_integer(a->dtype) && is_integer(b->dtype) && is_integer(c->dtype)), "a gemm's types");
+    return {};
+  }
+  Status map(const Map& m) {
+    KILN_NEED(!m.index.empty() && m.index.size() <= map_rank_max && m.extent.size() == m.index.size(), "a map's indices");
+    std::int64_t iterations = 1;
+    for (const auto extent : m.extent) {
+      KILN_NEED(extent >= 0 && (iterations == 0 || extent <= map_iterations_max / iterations), "a map's extent");
+      iterations *= extent;
+    }
+    std::vector<int> opened;
+    for (const int id : m.index) KILN_CHECK(declare(id, 2, DType::index, opened));
+    for (const auto& item : m.body) {
+      KILN_NEED(item.value, "an expression is missing");
+      if (item.let >= 0) {
+        KILN_CHECK(expr(item.value, item.value->type));
+        KILN_CHECK(declare(item.let, 1, item.value->type, opened));
+        continue;
+      }
+      const auto* t = item.tensor ? nullptr : tile(item.target);
+      const auto* p = item.tensor ? tensor(item.target) : nullptr;
+      KILN_NEED(t || (p && !p->scalar && p->access != Access::read), "a map's target");
+      KILN_NEED(item.indices.size() == (t ? t->shape.size() : p->shape.size()), "a map's target indices");
+      for (const auto& index : item.indices) KILN_CHECK(expr(index, DType::index));
+      KILN_CHECK(expr(item.value, t ? t->dtype : p->dtype));
+    }
+    close(opened);
+    return {};
+  }
+  Status reduce(const Reduce& r) {
+    const auto *from = tile(r.from), *to = tile(r.to);
+    KILN_NEED(from && to && r.from != r.to, "a reduction's tiles");
+    KILN_NEED(r.axis >= 0 && static_cast<std::size_t>(r.axis) < from->shape.size(), "a reduction's axis");
+    auto rest = from->shape;
+    rest.erase(rest.begin() + r.axis);
+    if (rest.empty()) rest.push_back(1);
+    KILN_NEED(rest == to->shape, "a reduction's shapes");
+    const bool truth = r.op == tile::ReduceOp::any || r.op == tile::ReduceOp::all;
+    const auto same = [&](bool (*of)(DType)) { return of(from->dtype) && of(to->dtype); };
+    const bool types = truth ? from->dtype == DType::boolean && to->dtype == DType::boolean : same(is_float) || same(is_integer);
+    KILN_NEED(types, "a reduction's types");
+    return {};
+  }
+  Status loop(const For& f, int depth) {
+    KILN_CHECK(expr(f.from, DType::index));
+    KILN_CHECK(expr(f.to, DType::index));
+    KILN_CHECK(expr(f.step, DType::index));
+    KILN_NEED(f.step->kind == Expr::Kind::integer && f.step->integer > 0, "a loop's step");
+    KILN_NEED(f.stages >= 0 && f.stages <= stages_max, "a loop's stages");
+    std::vector<int> opened;
+    KILN_CHECK(declare(f.var, 2, DType::index, opened));
+    KILN_CHECK(body(f.body, depth + 1));
+    close(opened);
+    return {};
+  }
+
+  const Program& program_;
+  const Launch& launch_;
+  std::vector<std::uint8_t> set_;
+};
+
+}  // namespace
+
+Status check(const Program& program) {
+  KILN_NEED(is_identifier(program.name), "its name");
+  KILN_NEED(program.target.size() <= 256, "its target");
+  KILN_NEED(program.tensors.size() <= list_max && program.launches.size() <= list_max, "too many parts");
+  for (const auto& tensor : program.tensors) KILN_CHECK(check_tensor(tensor));
+  for (const auto& launch : program.launches) KILN_CHECK(LaunchChecker(program, launch).run());
+  return {};
+}
+
+}  // namespace kiln::bound

@@ -1,0 +1,340 @@
+// The canonical encoding of bound programs. Bump `version` when the bytes of an unchanged program would change: keys and
+// cache entries of older builds must not meet newer ones.
+#include "engine/ir/bound/program.hpp"
+
+#include <bit>
+#include <cmath>
+#include <limits>
+
+namespace kiln::bound {
+namespace {
+
+constexpr std::uint32_t magic = 0x504e424b;  // "KBNP"
+constexpr std::uint8_t version = 1;
+constexpr std::uint8_t no_expression = 0xff;
+constexpr std::size_t program_bytes_max = std::size_t(32) << 20;  // 65 536 nodes need far less
+
+// ---- writing ---------------------------------------------------------------------------------------------------------
+class Encoder {
+ public:
+  explicit Encoder(bool with_names) : with_names_(with_names) {}
+
+  Bytes program(const Program& program) {
+    w_.u32(magic);
+    w_.u8(version);
+    w_.boolean(with_names_);
+    w_.string(program.name);
+    w_.string(program.target);
+    w_.list(program.tensors, [&](Writer&, const Tensor& t) { tensor(t); });
+    w_.list(program.launches, [&](Writer&, const Launch& l) { launch(l); });
+    return w_.take();
+  }
+
+ private:
+  void name(const std::string& text) { w_.string(with_names_ ? std::string_view(text) : std::string_view()); }
+  void integers(const std::vector<std::int64_t>& list) {
+    w_.list(list, [](Writer& w, std::int64_t v) { w.i64(v); });
+  }
+  void id(int v) { w_.u32(static_cast<std::uint32_t>(v)); }
+
+  void tensor(const Tensor& t) {
+    name(t.name);
+    w_.enumeration(t.dtype);
+    w_.boolean(t.scalar);
+    integers(t.shape);
+    integers(t.strides);
+    w_.enumeration(t.access);
+    w_.i64(t.align_bytes);
+    w_.boolean(t.may_alias);
+  }
+  void layout(const LayoutSpec& l) {
+    w_.enumeration(l.kind);
+    w_.i64(l.pad_bytes);
+    w_.i64(l.chunk_bytes);
+    w_.i64(l.row_divisor);
+    w_.i64(l.rows_mod);
+  }
+  void launch(const Launch& l) {
+    integers(l.grid);
+    id(l.threads);
+    w_.list(l.tiles, [&](Writer&, const Tile& t) {
+      name(t.name);
+      w_.enumeration(t.dtype);
+      w_.enumeration(t.space);
+      integers(t.shape);
+      layout(t.layout);
+    });
+    w_.list(l.variables, [&](Writer&, const Variable& v) { name(v.name); w_.enumeration(v.type); });
+    body(l.body);
+  }
+  void body(const Body& b) {
+    w_.list(b, [&](Writer&, const Stmt& s) { stmt(s); });
+  }
+  void stmt(const Stmt& s) {
+    name(s.pointer);
+    w_.u8(static_cast<std::uint8_t>(s.node.index()));
+    std::visit([&](const auto& node) { write(node); }, s.node);
+  }
+
+  void expr(const ExprPtr& pointer) {
+    if (!pointer) return w_.u8(no_expression);
+    const Expr& e = *pointer;
+    w_.enumeration(e.kind);
+    w_.enumeration(e.type);
+    using Kind = Expr::Kind;
+    switch (e.kind) {
+      case Kind::integer: case Kind::block: case Kind::variable: case Kind::scalar: return w_.i64(e.integer);
+      case Kind::real: return w_.f64(std::isnan(e.real) ? std::numeric_limits<double>::quiet_NaN() : e.real);
+      case Kind::unary: case Kind::binary: case Kind::call: w_.enumeration(e.op); break;
+      case Kind::tile: case Kind::tensor: w_.i64(e.integer); break;
+      case Kind::select: case Kind::cast: break;
+    }
+    exprs(e.args);
+  }
+  void exprs(const std::vector<ExprPtr>& list) {
+    w_.list(list, [&](Writer&, const ExprPtr& e) { expr(e); });
+  }
+  void region(const Region& r) {
+    w_.boolean(r.is_tensor);
+    id(r.id);
+    exprs(r.start);
+    w_.count(r.ranged.size());
+    for (const bool ranged : r.ranged) w_.boolean(ranged);
+  }
+
+  void write(const Copy& c) {
+    region(c.from);
+    region(c.to);
+    integers(c.shape);
+    expr(c.fill);
+    exprs(c.limit);
+  }
+  void write(const Fill& f) { id(f.tile); expr(f.value); }
+  void write(const Gemm& g) {
+    id(g.a), id(g.b), id(g.c);
+    w_.boolean(g.transpose_a), w_.boolean(g.transpose_b), w_.boolean(g.clear);
+  }
+  void write(const Map& m) {
+    w_.list(m.index, [&](Writer&, int v) { id(v); });
+    integers(m.extent);
+    w_.list(m.body, [&](Writer&, const MapItem& item) {
+      id(item.let);
+      w_.boolean(item.tensor);
+      id(item.target);
+      exprs(item.indices);
+      expr(item.value);
+    });
+  }
+  void write(const Reduce& r) {
+    w_.enumeration(r.op);
+    id(r.from), id(r.to), id(r.axis);
+    w_.boolean(r.accumulate);
+  }
+  void write(const For& f) {
+    id(f.var);
+    expr(f.from), expr(f.to), expr(f.step);
+    w_.enumeration(f.kind);
+    id(f.stages);
+    body(f.body);
+  }
+  void write(const If& i) { expr(i.condition); body(i.then); body(i.otherwise); }
+  void write(const Let& l) { id(l.var); expr(l.value); }
+
+  Writer w_;
+  bool with_names_;
+};
+
+// ---- reading ---------------------------------------------------------------------------------------------------------
+// Depths are limited here, before anything recurses over what was read; everything else is check's.
+class Decoder {
+ public:
+  explicit Decoder(ByteView bytes) : r_(bytes) {}
+
+  Result<Program> program() {
+    Program p;
+    if (r_.u32() != magic || r_.u8() != version || !flag()) return Error(ErrorCode::corrupt, "no bound program of this version");
+    p.name = r_.string();
+    p.target = r_.string();
+    p.tensors = r_.list<Tensor>([&](Reader&) { return tensor(); });
+    p.launches = r_.list<Launch>([&](Reader&) { return launch(); });
+    if (auto end = r_.finish(); !end) return Error(ErrorCode::corrupt, "bound program: " + end.error().message);
+    KILN_CHECK(check(p));
+    return p;
+  }
+
+ private:
+  // Only 0 and 1, so that equal programs have equal bytes.
+  bool flag() {
+    const auto v = r_.u8();
+    if (v > 1) r_.fail();
+    return v == 1;
+  }
+  int id() { return static_cast<int>(r_.u32()); }
+  std::vector<std::int64_t> integers() {
+    return r_.list<std::int64_t>([](Reader& r) { return r.i64(); });
+  }
+
+  Tensor tensor() {
+    Tensor t;
+    t.name = r_.string();
+    t.dtype = r_.enumeration(dtype_last);
+    t.scalar = flag();
+    t.shape = integers();
+    t.strides = integers();
+    t.access = r_.enumeration(Access::readwrite);
+    t.align_bytes = r_.i64();
+    t.may_alias = flag();
+    return t;
+  }
+  LayoutSpec layout() {
+    LayoutSpec l;
+    l.kind = r_.enumeration(LayoutSpec::Kind::swizzle);
+    l.pad_bytes = r_.i64();
+    l.chunk_bytes = r_.i64();
+    l.row_divisor = r_.i64();
+    l.rows_mod = r_.i64();
+    return l;
+  }
+  Launch launch() {
+    Launch l;
+    l.grid = integers();
+    l.threads = id();
+    l.tiles = r_.list<Tile>([&](Reader&) {
+      Tile t;
+      t.name = r_.string();
+      t.dtype = r_.enumeration(dtype_last);
+      t.space = r_.enumeration(Space::local);
+      t.shape = integers();
+      t.layout = layout();
+      return t;
+    });
+    l.variables = r_.list<Variable>([&](Reader&) {
+      Variable v;
+      v.name = r_.string();
+      v.type = r_.enumeration(dtype_last);
+      return v;
+    });
+    l.body = body(0);
+    return l;
+  }
+  Body body(int depth) {
+    if (depth > statement_depth_max) r_.fail();
+    return r_.list<Stmt>([&](Reader&) { return stmt(depth); });
+  }
+
+  Stmt stmt(int depth) {
+    Stmt s;
+    s.pointer = r_.string();
+    switch (r_.u8()) {
+      case 0: s.node = copy(); break;
+      case 1: { Fill f; f.tile = id(); f.value = expr(); s.node = std::move(f); break; }
+      case 2: s.node = gemm(); break;
+      case 3: s.node = map(); break;
+      case 4: s.node = reduce(); break;
+      case 5: s.node = loop(depth); break;
+      case 6: {
+        If i;
+        i.condition = expr();
+        i.then = body(depth + 1);
+        i.otherwise = body(depth + 1);
+        s.node = std::move(i);
+        break;
+      }
+      case 7: { Let l; l.var = id(); l.value = expr(); s.node = std::move(l); break; }
+      default: r_.fail();
+    }
+    return s;
+  }
+
+  ExprPtr expr(int depth = 0) {
+    const auto kind = r_.u8();
+    if (kind == no_expression) return nullptr;
+    if (kind > static_cast<std::uint8_t>(Expr::Kind::tensor) || depth >= expression_depth_max || !r_.ok()) {
+      r_.fail();
+      return nullptr;
+    }
+    Expr e;
+    e.kind = static_cast<Expr::Kind>(kind);
+    e.type = r_.enumeration(dtype_last);
+    using Kind = Expr::Kind;
+    switch (e.kind) {
+      case Kind::integer: case Kind::block: case Kind::variable: case Kind::scalar: e.integer = r_.i64(); break;
+      case Kind::real: e.real = r_.f64(); break;
+      case Kind::unary: case Kind::binary: case Kind::call: e.op = r_.enumeration(op_last); e.args = exprs(depth + 1); break;
+      case Kind::tile: case Kind::tensor: e.integer = r_.i64(); e.args = exprs(depth + 1); break;
+      case Kind::select: case Kind::cast: e.args = exprs(depth + 1); break;
+    }
+    return std::make_shared<const Expr>(std::move(e));
+  }
+  std::vector<ExprPtr> exprs(int depth = 0) {
+    return r_.list<ExprPtr>([&](Reader&) { return expr(depth); });
+  }
+  Region region() {
+    Region r;
+    r.is_tensor = flag();
+    r.id = id();
+    r.start = exprs();
+    r.ranged = r_.list<bool>([&](Reader&) { return flag(); });
+    return r;
+  }
+
+  Copy copy() {
+    Copy c;
+    c.from = region();
+    c.to = region();
+    c.shape = integers();
+    c.fill = expr();
+    c.limit = exprs();
+    return c;
+  }
+  Gemm gemm() {
+    Gemm g;
+    g.a = id(), g.b = id(), g.c = id();
+    g.transpose_a = flag(), g.transpose_b = flag(), g.clear = flag();
+    return g;
+  }
+  Map map() {
+    Map m;
+    m.index = r_.list<int>([&](Reader&) { return id(); });
+    m.extent = integers();
+    m.body = r_.list<MapItem>([&](Reader&) {
+      MapItem item;
+      item.let = id();
+      item.tensor = flag();
+      item.target = id();
+      item.indices = exprs();
+      item.value = expr();
+      return item;
+    });
+    return m;
+  }
+  Reduce reduce() {
+    Reduce r;
+    r.op = r_.enumeration(tile::ReduceOp::all);
+    r.from = id(), r.to = id(), r.axis = id();
+    r.accumulate = flag();
+    return r;
+  }
+  For loop(int depth) {
+    For f;
+    f.var = id();
+    f.from = expr(), f.to = expr(), f.step = expr();
+    f.kind = r_.enumeration(tile::For::Kind::pipelined);
+    f.stages = id();
+    f.body = body(depth + 1);
+    return f;
+  }
+
+  Reader r_;
+};
+
+}  // namespace
+
+Bytes encode(const Program& program, bool with_names) { return Encoder(with_names).program(program); }
+
+Result<Program> decode(ByteView bytes) {
+  if (bytes.size() > program_bytes_max) return Error(ErrorCode::corrupt, "bound program of over 32 MiB");
+  return Decoder(bytes).program();
+}
+
+}  // namespace kiln::bound

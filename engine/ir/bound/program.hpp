@@ -1,0 +1,163 @@
+// The bound program: a tile program with symbols, options, tunables and target put in (engine/specialize makes it).
+// All names are resolved to ids, all expressions typed, all extents integers, all compile-time conditions decided.
+// It is what the interpreter runs, what lowering takes, what travels to workers and what the key hashes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "engine/base/bytes.hpp"
+#include "engine/ir/tile/expression.hpp"
+#include "engine/ir/tile/program.hpp"
+#include "engine/ir/types.hpp"
+
+namespace kiln::bound {
+
+struct Expr;
+using ExprPtr = std::shared_ptr<const Expr>;
+
+// Typed expression. `type` is DType::index for index arithmetic (mathematical integers; the verifier has proved that no
+// value leaves 64 bits), else an element type. Arithmetic is PROGRAM.md's: exactly defined, in `type`.
+// Operands of a binary node have equal types (casts are explicit nodes); comparisons give boolean.
+struct Expr {
+  enum class Kind : std::uint8_t {
+    integer,     // integer, of integer type or boolean
+    real,        // real, already rounded to `type`
+    block,       // integer: 0 x, 1 y, 2 z; type index
+    variable,    // integer: variable id (loops, lets, map indices)
+    scalar,      // integer: tensor id of a scalar parameter
+    unary, binary, call,  // op, args
+    select,      // condition (boolean), if true, if false
+    cast,        // args[0] converted to `type` (PROGRAM.md, "Conversion")
+    tile,        // integer: tile id; args: one index an axis
+    tensor,      // integer: tensor id; args: one index an axis
+  } kind = Kind::integer;
+  Op op = Op::add;
+  DType type = DType::index;
+  std::int64_t integer = 0;
+  double real = 0;
+  std::vector<ExprPtr> args;
+};
+ExprPtr make_integer(std::int64_t value, DType type = DType::index);
+// A constant of a float type, rounded to it.
+ExprPtr make_real(double value, DType type);
+// Folds constants and trivial identities (x + 0, x * 1, x * 0); otherwise builds the node. Operands have equal types; the
+// node's type and kind (min, max, ceildiv, pow and mulhi are calls) follow from arithmetic.hpp.
+ExprPtr make_binary(Op op, ExprPtr a, ExprPtr b);
+// The same for any node whose kind, op, type and args are set: a constant when all its args are (unary, binary, call, cast)
+// or when its condition is (select); otherwise the node as it is.
+ExprPtr fold(Expr node);
+inline bool is_constant(const Expr& e) { return e.kind == Expr::Kind::integer || e.kind == Expr::Kind::real; }
+
+struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true
+  std::string name;
+  DType dtype = DType::f32;
+  bool scalar = false;
+  std::vector<std::int64_t> shape, strides;  // strides in elements
+  Access access = Access::read;
+  std::int64_t align_bytes = 16;             // alignment class of base and pitch: 1, 2, 4, 8, 16 (part of the binding)
+  bool may_alias = false;
+  [[nodiscard]] std::int64_t elements_span() const;  // 1 + Σ (shape-1)*stride; 0 when any extent is 0
+  [[nodiscard]] std::int64_t bytes() const { return elements_span() * dtype_bytes(dtype); }
+};
+struct Tile {
+  std::string name;
+  DType dtype = DType::f32;
+  Space space = Space::fragment;
+  std::vector<std::int64_t> shape;           // rank 1 to 4, extents >= 1
+  LayoutSpec layout;
+  [[nodiscard]] std::int64_t elements() const;
+};
+struct Variable {                            // of a loop, let or map
+  std::string name;
+  DType type = DType::index;
+};
+
+// A rectangle: tensor or tile, a start per axis, which axes stay (ranged, extents follow the other side's tile).
+struct Region {
+  bool is_tensor = false;
+  int id = 0;
+  std::vector<ExprPtr> start;
+  std::vector<bool> ranged;
+};
+
+struct Stmt;
+using Body = std::vector<Stmt>;
+
+struct Copy {
+  Region from, to;                           // at least one side is a tile taken whole or by region
+  std::vector<std::int64_t> shape;           // extents of the ranged axes
+  ExprPtr fill;                              // value for reads outside the tensor, in from's dtype
+  std::vector<ExprPtr> limit;                // per ranged axis of the tensor side, null: the tensor's extent
+};
+struct Fill { int tile = 0; ExprPtr value; };
+struct Gemm {                                // c[m,n] += Σk a·b ; clear: c = …
+  int a = 0, b = 0, c = 0;                   // tiles
+  bool transpose_a = false, transpose_b = false, clear = false;
+};
+struct MapItem {
+  int let = -1;                              // variable id, or
+  bool tensor = false;                       // set: target tensor or tile
+  int target = -1;
+  std::vector<ExprPtr> indices;
+  ExprPtr value;                             // of the target's dtype / the variable's type
+};
+struct Map {
+  std::vector<int> index;                    // variable ids
+  std::vector<std::int64_t> extent;
+  std::vector<MapItem> body;
+};
+struct Reduce { tile::ReduceOp op = tile::ReduceOp::sum; int from = 0, to = 0; int axis = 0; bool accumulate = false; };
+struct For {
+  int var = 0;
+  ExprPtr from, to, step;                    // step: a positive integer constant
+  tile::For::Kind kind = tile::For::Kind::serial;
+  int stages = 0;                            // 0: lowering's choice
+  Body body;
+};
+struct If { ExprPtr condition; Body then, otherwise; };  // condition uniform over the block
+struct Let { int var = 0; ExprPtr value; };              // uniform over the block
+
+struct Stmt {
+  std::string pointer;                       // into the tile program; for diagnostics only, not part of the key
+  std::variant<Copy, Fill, Gemm, Map, Reduce, For, If, Let> node;
+};
+
+struct Launch {
+  std::vector<std::int64_t> grid;            // three entries, x y z, each >= 0 (0: nothing runs)
+  int threads = 0;                           // as the program asks; lowering may need fewer
+  std::vector<Tile> tiles;                   // ids are positions
+  std::vector<Variable> variables;
+  Body body;
+};
+
+struct Program {
+  std::string name;
+  std::string target;                        // full target string, "gfx942:sramecc+:xnack-", "host:avx512"
+  std::vector<Tensor> tensors;
+  std::vector<Launch> launches;
+};
+
+// Canonical typed encoding, deterministic. `with_names` false leaves out the names of tensors, tiles and variables and
+// the pointers (the key's form); the program's own name stays in.
+Bytes encode(const Program& program, bool with_names);
+Result<Program> decode(ByteView bytes);      // of encode(…, true); corrupt on anything else, never crashes
+
+// Whether a program is well formed, so that later steps may trust it: ids in range, ranks and types as documented above,
+// variables set before they are used, expressions at most expression_depth_max deep, accesses allowed by the tensors' access,
+// sizes within 64 bits and the limits below. `corrupt`, with the statement's pointer, otherwise. decode includes it. What it
+// does not prove: that indices stay in range (later steps check or prove that), that index arithmetic stays within 64 bits.
+Status check(const Program& program);
+inline constexpr int expression_depth_max = 512;        // deeper than a tile program's: lets and unrolled loops are put in
+inline constexpr int statement_depth_max = 64;
+inline constexpr std::int64_t tile_elements_max = std::int64_t(1) << 26;    // of all tiles of a launch together
+inline constexpr std::int64_t map_iterations_max = std::int64_t(1) << 31;
+
+// One statement a line, for people and golden tests.
+std::string print(const Program& program);
+std::string print(const Program& program, const Launch& launch, const Expr& expr);  // one expression
+
+}  // namespace kiln::bound

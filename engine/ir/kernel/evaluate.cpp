@@ -1,0 +1,162 @@
+#include "engine/ir/kernel/evaluate.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/ir/bound/arithmetic.hpp"
+
+namespace kiln::kernel {
+namespace {
+
+using bound::Expr;
+using Kind = Expr::Kind;
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+
+std::optional<std::int64_t> checked(Op op, std::int64_t a, std::int64_t b) {
+  std::int64_t result = 0;
+  switch (op) {
+    case Op::add: return __builtin_add_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case Op::sub: return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case Op::mul: return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
+    case Op::floordiv: if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt; return floor_div(a, b);
+    case Op::mod: if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0); return a - b * floor_div(a, b);
+    case Op::ceildiv: if (b == 0 || b == -1) return std::nullopt; return floor_div(a, b) + (a % b != 0 ? 1 : 0);
+    case Op::min: return std::min(a, b);
+    case Op::max: return std::max(a, b);
+    default: return std::nullopt;
+  }
+}
+
+bool is_checked(Op op) {
+  return op == Op::add || op == Op::sub || op == Op::mul || op == Op::floordiv || op == Op::mod || op == Op::ceildiv;
+}
+
+std::optional<std::int64_t> compute(const Expr& expr, const std::array<std::int64_t, 3>& args) {
+  const DType type = expr.args[0]->type;
+  if (is_float(type) || expr.op == Op::bitcast) return std::nullopt;
+  if (type == DType::index && expr.args.size() == 2 && expr.type == DType::index) {
+    if (const auto exact = checked(expr.op, args[0], args[1])) return exact;
+    if (is_checked(expr.op)) return std::nullopt;
+  }
+  const auto function = bound::function(expr.op, type);
+  if (function == nullptr) return std::nullopt;
+  return function(bound::integer_value(args[0]), bound::integer_value(args[1]), bound::integer_value(args[2])).integer;
+}
+
+std::optional<Interval> corners(Op op, const Interval& a, const Interval& b) {
+  std::optional<Interval> result;
+  for (const auto x : {a.lo, a.hi}) {
+    for (const auto y : {b.lo, b.hi}) {
+      const auto value = checked(op, x, y);
+      if (!value) return std::nullopt;
+      if (!result) result = Interval{*value, *value};
+      result = Interval{std::min(result->lo, *value), std::max(result->hi, *value)};
+    }
+  }
+  return result;
+}
+
+std::optional<Interval> range_of_binary(Op op, const std::optional<Interval>& a, const std::optional<Interval>& b) {
+  if (op == Op::mod && b && b->lo > 0) {
+    if (a && a->lo >= 0 && a->hi < b->lo) return a;
+    return Interval{0, b->hi - 1};
+  }
+  if (op == Op::bit_and && b && b->lo >= 0) return Interval{0, b->hi};
+  if (op == Op::bit_and && a && a->lo >= 0) return Interval{0, a->hi};
+  if (!a || !b) return std::nullopt;
+  if ((op == Op::floordiv || op == Op::ceildiv) && b->lo <= 0) return std::nullopt;
+  switch (op) {
+    case Op::add: case Op::sub: case Op::mul: case Op::floordiv: case Op::ceildiv: case Op::min: case Op::max:
+      return corners(op, *a, *b);
+    case Op::bit_xor: case Op::bit_or: {
+      if (a->lo < 0 || b->lo < 0) return std::nullopt;
+      std::int64_t top = 1;
+      while (top <= std::max(a->hi, b->hi) && top < (std::int64_t(1) << 61)) top *= 2;
+      return Interval{0, top - 1};
+    }
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::optional<std::int64_t> evaluate(const Expr& expr, const Known& known) {
+  switch (expr.kind) {
+    case Kind::integer: return expr.integer;
+    case Kind::variable: {
+      const auto at = known.find(static_cast<int>(expr.integer));
+      return at == known.end() ? std::nullopt : std::optional(at->second);
+    }
+    case Kind::select: {
+      const auto condition = evaluate(*expr.args[0], known);
+      if (!condition) return std::nullopt;
+      return evaluate(*expr.args[*condition != 0 ? 1 : 2], known);
+    }
+    case Kind::cast: {
+      if (is_float(expr.type) || is_float(expr.args[0]->type)) return std::nullopt;
+      const auto value = evaluate(*expr.args[0], known);
+      if (!value) return std::nullopt;
+      return bound::convert(bound::integer_value(*value), expr.args[0]->type, expr.type).integer;
+    }
+    case Kind::unary: case Kind::binary: case Kind::call: {
+      if (expr.args.empty() || expr.args.size() > 3) return std::nullopt;
+      std::array<std::int64_t, 3> values{};
+      for (std::size_t i = 0; i < expr.args.size(); ++i) {
+        const auto value = evaluate(*expr.args[i], known);
+        if (!value) return std::nullopt;
+        values[i] = *value;
+      }
+      return compute(expr, values);
+    }
+    default: return std::nullopt;
+  }
+}
+
+std::optional<Interval> range_of(const Expr& expr, const Ranges& ranges) {
+  switch (expr.kind) {
+    case Kind::integer: return Interval{expr.integer, expr.integer};
+    case Kind::block: {
+      const auto axis = static_cast<std::size_t>(expr.integer);
+      if (axis >= ranges.grid.size()) return std::nullopt;
+      return Interval{0, std::max<std::int64_t>(ranges.grid[axis] - 1, 0)};
+    }
+    case Kind::variable: {
+      const auto at = ranges.variables.find(static_cast<int>(expr.integer));
+      return at == ranges.variables.end() ? std::nullopt : std::optional(at->second);
+    }
+    case Kind::select: {
+      const auto a = range_of(*expr.args[1], ranges), b = range_of(*expr.args[2], ranges);
+      if (!a || !b) return std::nullopt;
+      return Interval{std::min(a->lo, b->lo), std::max(a->hi, b->hi)};
+    }
+    case Kind::cast: {
+      if (expr.type != DType::index) return std::nullopt;
+      return range_of(*expr.args[0], ranges);
+    }
+    case Kind::unary: {
+      if (expr.op != Op::neg) return std::nullopt;
+      return range_of_binary(Op::sub, Interval{0, 0}, range_of(*expr.args[0], ranges));
+    }
+    case Kind::binary: case Kind::call: {
+      if (expr.args.size() != 2 || expr.type != DType::index) return std::nullopt;
+      return range_of_binary(expr.op, range_of(*expr.args[0], ranges), range_of(*expr.args[1], ranges));
+    }
+    default: return std::nullopt;
+  }
+}
+
+void for_each_node(const Expr& expr, const std::function<void(const Expr&)>& visit) {
+  for (const auto& arg : expr.args) for_each_node(*arg, visit);
+  visit(expr);
+}
+
+bool is_uniform(const Expr& expr, const std::function<bool(int)>& is_register) {
+  bool uniform = true;
+  for_each_node(expr, [&](const Expr& node) {
+    if (node.kind == Kind::tile && is_register(static_cast<int>(node.integer))) uniform = false;
+  });
+  return uniform;
+}
+
+}  // namespace kiln::kernel

@@ -1,0 +1,205 @@
+#include "engine/jit/compiler_identities.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "engine/base/os.hpp"
+
+namespace kiln::jit {
+namespace {
+
+constexpr std::uint32_t note_format = 1;
+constexpr std::size_t records_max = 16;
+constexpr auto check_period = std::chrono::seconds(1);
+constexpr auto absent_life = std::chrono::seconds(5);
+// Of a worker's environment, what decides which compiler it loads. PATH does when a command has no slash.
+constexpr std::array deciding_variables = {"LD_LIBRARY_PATH=", "ROCM_PATH=", "HIP_PATH=", "PATH="};
+
+std::string note_name(const std::string& family) { return "compiler-" + family; }
+
+Key lock_key(const std::string& family) { return {sha256(view("kiln: who asks for the identity of " + family))}; }
+
+bool unchanged(const compile::CompilerFile& file) {
+  struct stat status {};
+  if (os::fstatat(AT_FDCWD, file.path.c_str(), &status, 0) != 0) return false;
+  const auto ctime_ns = std::int64_t(status.st_ctim.tv_sec) * 1'000'000'000 + status.st_ctim.tv_nsec;
+  return status.st_dev == file.device && status.st_ino == file.inode && ctime_ns == file.ctime_ns &&
+         static_cast<std::uint64_t>(status.st_size) == file.size;
+}
+
+bool unchanged(const compile::Identity& identity) {
+  return std::all_of(identity.files.begin(), identity.files.end(), [](const auto& file) { return unchanged(file); });
+}
+
+KnownCompilerPtr present(const compile::Identity& identity) {
+  return std::make_shared<const KnownCompiler>(KnownCompiler{{identity.digest()}, identity.description, {}});
+}
+
+}  // namespace
+
+CompilerIdentities::CompilerIdentities(ObjectStore& store, compile::WorkerPool& pool, const compile::PoolOptions& options,
+                                       Poller& poller)
+    : store_(store), pool_(pool), commands_(options.commands), poller_(poller) {
+  for (const auto& entry : compile::scrubbed_environment(options.environment))
+    for (const std::string_view name : deciding_variables)
+      if (entry.starts_with(name)) environment_.push_back(entry);
+}
+
+std::vector<CompilerIdentities::Record> CompilerIdentities::decode(ByteView note) {
+  Reader r(note);
+  if (r.u32() != note_format) return {};
+  auto records = r.list<Record>([](Reader& in) {
+    Record record;
+    const auto command = in.bytes();
+    if (command.size() == record.command.size()) std::copy(command.begin(), command.end(), record.command.begin());
+    record.command_text = in.string();
+    if (auto identity = compile::decode_identity(in.bytes())) record.identity = std::move(*identity); else in.fail();
+    return record;
+  });
+  if (!r.finish()) return {};  // damaged: as if nothing were remembered
+  return records;
+}
+
+Bytes CompilerIdentities::encode(const std::vector<Record>& records) {
+  Writer w;
+  w.u32(note_format);
+  w.list(records, [](Writer& out, const Record& record) {
+    out.bytes(record.command);
+    out.string(record.command_text);
+    out.bytes(compile::encode(record.identity));
+  });
+  return w.take();
+}
+
+std::vector<CompilerIdentities::Record> CompilerIdentities::read(const std::string& family) {
+  const auto note = store_.read_note(note_name(family));
+  return note ? decode(*note) : std::vector<Record>();
+}
+
+CompilerIdentities::Record CompilerIdentities::record_for(const std::string& family) const {
+  Record record;
+  Writer w;
+  for (const auto& command : commands_) {
+    if (command.family != family) continue;
+    for (const auto& word : command.command) {
+      w.string(word);
+      record.command_text += (record.command_text.empty() ? "" : " ") + word;
+    }
+    const bool uses_path = !command.command.empty() && command.command[0].find('/') == std::string::npos;
+    for (const auto& entry : environment_)
+      if (uses_path || !entry.starts_with("PATH=")) w.string(entry);
+  }
+  record.command = sha256(w.data());
+  return record;
+}
+
+KnownCompilerPtr CompilerIdentities::current(const std::string& family) {
+  const std::lock_guard lock(mutex_);
+  const auto it = families_.find(family);
+  if (it == families_.end() || !it->second.known) return nullptr;
+  auto& state = it->second;
+  const auto now = std::chrono::steady_clock::now();
+  if (state.known->absent) {
+    if (now - state.checked > absent_life) state.known.reset();
+  } else if (now - state.checked > check_period) {
+    state.checked = now;
+    if (!unchanged(state.identity)) {
+      state.known.reset();
+      pool_.retire(family);
+    }
+  }
+  return state.known;
+}
+
+void CompilerIdentities::find(const target::Target& target, Done done) {
+  const auto family = compile::family_of(target);
+  if (const auto known = current(family)) return done(known);
+  std::optional<Error> aborted;
+  {
+    const std::lock_guard lock(mutex_);
+    aborted = aborted_;
+    auto& state = families_[family];
+    if (!aborted) {
+      state.waiting.push_back(std::move(done));
+      if (state.asking) return;
+      state.asking = true;
+    }
+  }
+  if (aborted) return done(std::make_shared<const KnownCompiler>(KnownCompiler{{}, "", aborted}));
+  if (remembered(family) || ask(target)) return;
+  poller_.until([this, target] { return ask(target); });
+}
+
+// Settles by the note, if its identity for our start command still holds.
+bool CompilerIdentities::remembered(const std::string& family) {
+  const auto command = record_for(family).command;
+  for (auto& record : read(family)) {
+    if (record.command != command || !unchanged(record.identity)) continue;
+    settle(family, present(record.identity), std::move(record.identity));
+    return true;
+  }
+  return false;
+}
+
+// Asks a worker, unless another process does just now: then false, to be tried again.
+bool CompilerIdentities::ask(const target::Target& target) {
+  const auto family = compile::family_of(target);
+  std::shared_ptr<CompileLock> lock;
+  if (auto tried = store_.try_lock(lock_key(family)); tried) {
+    if (!*tried) return false;
+    lock = std::move(*tried);
+  }
+  if (remembered(family)) return true;  // by the one who held the lock before
+  pool_.identity(target, [this, family, lock](Result<compile::Identity> identity) { answered(family, std::move(identity)); });
+  return true;
+}
+
+void CompilerIdentities::answered(const std::string& family, Result<compile::Identity> identity) {
+  auto records = read(family);
+  if (!identity) {
+    KnownCompiler absent;
+    absent.absent = identity.error();
+    for (const auto& record : records) {
+      const auto digest = record.identity.digest();
+      if (std::find(absent.digests.begin(), absent.digests.end(), digest) != absent.digests.end()) continue;
+      absent.digests.push_back(digest);
+      if (absent.description.empty()) absent.description = record.identity.description;
+    }
+    return settle(family, std::make_shared<const KnownCompiler>(std::move(absent)), {});
+  }
+  auto record = record_for(family);
+  record.identity = *identity;
+  std::erase_if(records, [&](const Record& old) { return old.command == record.command && old.identity.digest() == identity->digest(); });
+  records.insert(records.begin(), std::move(record));
+  if (records.size() > records_max) records.resize(records_max);
+  (void)store_.write_note(note_name(family), encode(records));  // a store that cannot write says so in its stats
+  settle(family, present(*identity), std::move(*identity));
+}
+
+void CompilerIdentities::settle(const std::string& family, KnownCompilerPtr known, compile::Identity identity) {
+  std::vector<Done> waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& state = families_[family];
+    state.known = known;
+    state.identity = std::move(identity);
+    state.checked = std::chrono::steady_clock::now();
+    state.asking = false;
+    waiting.swap(state.waiting);
+  }
+  for (auto& done : waiting) done(known);
+}
+
+void CompilerIdentities::abort(const Error& error) {
+  std::vector<std::string> asking;
+  {
+    const std::lock_guard lock(mutex_);
+    aborted_ = error;
+    for (const auto& [family, state] : families_)
+      if (state.asking) asking.push_back(family);
+  }
+  for (const auto& family : asking)
+    settle(family, std::make_shared<const KnownCompiler>(KnownCompiler{{}, "", error}), {});
+}
+
+}  // namespace kiln::jit

@@ -1,0 +1,74 @@
+// Who compiles, by target family: remembered in the store's notes so that a warm start asks no worker.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/compile/worker_pool.hpp"
+#include "engine/jit/object_store.hpp"
+#include "engine/jit/poller.hpp"
+
+namespace kiln::jit {
+
+// What keys of one family may be made with. Immutable; another object means that the compiler changed.
+struct KnownCompiler {
+  std::vector<Digest> digests;   // to look up with, in this order
+  std::string description;
+  std::optional<Error> absent;   // set: no worker answers, and `digests` are what this cache recorded: for lookups only
+};
+using KnownCompilerPtr = std::shared_ptr<const KnownCompiler>;
+
+// Thread-safe. A remembered identity holds while its files do not change (device, inode, size, ctime: looked at once a second at
+// most) and the start command is the same; otherwise a worker is asked, by one process of this user at a time. When none
+// answers, all recorded identities serve for lookups, and a worker is asked again 5 s later at the earliest.
+class CompilerIdentities {
+ public:
+  using Done = std::function<void(KnownCompilerPtr)>;
+  CompilerIdentities(ObjectStore& store, compile::WorkerPool& pool, const compile::PoolOptions& options, Poller& poller);
+
+  // What is known at once; null when a worker must be asked.
+  KnownCompilerPtr current(const std::string& family);
+  // `done` exactly once, possibly before this returns, never null.
+  void find(const target::Target& target, Done done);
+  // Answers everyone who waits with this error. Nothing is asked any more.
+  void abort(const Error& error);
+
+ private:
+  struct Record {                       // one entry of a note
+    Digest command{};                   // start command and what decides which compiler it loads
+    std::string command_text;
+    compile::Identity identity;
+  };
+  struct Family {
+    KnownCompilerPtr known;
+    compile::Identity identity;         // of `known`, unless it is absent
+    std::chrono::steady_clock::time_point checked;
+    bool asking = false;
+    std::vector<Done> waiting;
+  };
+  static std::vector<Record> decode(ByteView note);
+  static Bytes encode(const std::vector<Record>& records);
+  std::vector<Record> read(const std::string& family);
+  Record record_for(const std::string& family) const;  // without an identity yet
+  bool remembered(const std::string& family);
+  bool ask(const target::Target& target);
+  void answered(const std::string& family, Result<compile::Identity> identity);
+  void settle(const std::string& family, KnownCompilerPtr known, compile::Identity identity);
+
+  ObjectStore& store_;
+  compile::WorkerPool& pool_;
+  std::vector<compile::WorkerCommand> commands_;
+  std::vector<std::string> environment_;  // of the workers, what decides which compiler they load
+  Poller& poller_;
+  std::mutex mutex_;
+  std::map<std::string, Family> families_;
+  std::optional<Error> aborted_;
+};
+
+}  // namespace kiln::jit

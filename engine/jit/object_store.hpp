@@ -1,0 +1,94 @@
+// The object store that the engine needs; the engine owns this interface, the cache implements it.
+// Thread-safe. A failure to store never fails a compile: the caller serves uncached, stats() says so.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/hash.hpp"
+#include "engine/base/result.hpp"
+
+namespace kiln::jit {
+
+// The identity of a kernel: SHA-256 over everything that its code object depends on (key.hpp).
+struct Key {
+  Digest digest{};
+  [[nodiscard]] std::string hex() const { return to_hex(digest); }
+  static Result<Key> from_hex(std::string_view hex);  // 64 hex digits
+  auto operator<=>(const Key&) const = default;
+};
+struct KeyHash {
+  std::size_t operator()(const Key& key) const {
+    std::size_t h;
+    std::memcpy(&h, key.digest.data(), sizeof h);
+    return h;
+  }
+};
+
+// One entry as stored. Immutable; lives as long as somebody holds it, also after the store removed it.
+struct StoredObject {
+  Key key;
+  Bytes metadata;  // compile::Metadata, encoded
+  Bytes object;    // the code object
+};
+
+struct StoreStats {
+  std::string path;               // the folder, "" when there is none
+  bool writable = false;          // false: compiles are served uncached; why_not_writable says why
+  std::string why_not_writable;
+  std::uint64_t entries = 0, bytes = 0;           // on disk now
+  std::uint64_t entries_max = 0, bytes_max = 0;   // eviction limits
+  std::uint64_t hits = 0, misses = 0, stores = 0, store_failures = 0, evictions = 0, quarantined = 0;  // of this process
+};
+struct StoredInfo {
+  Key key;
+  std::uint64_t bytes = 0;
+  std::int64_t used_unix_s = 0;  // last use, to a minute
+};
+struct VerifyReport {
+  std::uint64_t checked = 0, bad = 0;
+  std::vector<std::string> problems;  // "KEY: what is wrong", at most 100
+};
+
+// Held while one process compiles one key; released by destruction or the death of its holder.
+class CompileLock {
+ public:
+  virtual ~CompileLock() = default;
+};
+struct LockHolder {
+  int pid = 0;
+  std::int64_t age_ms = 0;
+  std::string key_hex;
+};
+
+class ObjectStore {
+ public:
+  virtual ~ObjectStore() = default;
+  // A sound entry or nothing. Anything wrong with the bytes is a miss (the file is quarantined and counted). `sound` may
+  // refuse an entry by its contents (ELF flags of another target): treated the same. Takes no lock; sets the time of use.
+  virtual std::shared_ptr<const StoredObject> lookup(
+      const Key& key, const std::function<bool(const StoredObject&)>& sound = {}) = 0;
+  // Publishes atomically (temporary file, fsync, rename). An equal key that is there already is left or replaced.
+  virtual Status store(const Key& key, ByteView metadata, ByteView object) = 0;
+  // The cross-process lock of one key; nothing when another process holds it. Success with a lock that guards nothing
+  // when the file system has no locks (said once in the log and in why_not_writable's neighbour of stats).
+  virtual Result<std::unique_ptr<CompileLock>> try_lock(const Key& key) = 0;
+  virtual std::optional<LockHolder> lock_holder(const Key& key) = 0;
+  // Small named records beside the entries (compiler identities): written atomically; `name` is [a-z0-9._-]{1,64}.
+  virtual std::optional<Bytes> read_note(const std::string& name) = 0;
+  virtual Status write_note(const std::string& name, ByteView bytes) = 0;
+  virtual StoreStats stats() = 0;
+  virtual std::vector<StoredInfo> list() = 0;        // newest use first
+  virtual VerifyReport verify() = 0;                 // reads every entry; bad ones are quarantined
+  // Evicts least recently used entries until at most these limits hold (absent: the configured ones). Count removed.
+  virtual Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) = 0;
+  virtual Result<bool> remove(const Key& key) = 0;   // false when it was not there
+};
+
+}  // namespace kiln::jit

@@ -1,0 +1,107 @@
+// The session ties the steps: specialize -> key -> lookup -> (single flight) compile -> store -> load -> launch -> verify.
+// The same class serves kilnd and a process without a daemon. Thread-safe; callbacks come from the session's threads.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/deadline.hpp"
+#include "engine/compile/metadata.hpp"
+#include "engine/compile/worker_pool.hpp"
+#include "engine/device/device.hpp"
+#include "engine/ir/bound/program.hpp"
+#include "engine/ir/tile/program.hpp"
+#include "engine/jit/object_store.hpp"
+#include "engine/reference/interpreter.hpp"
+#include "engine/specialize/specialize.hpp"
+
+namespace kiln::jit {
+
+struct SessionOptions {
+  std::shared_ptr<ObjectStore> store;
+  compile::PoolOptions pool;
+  std::string header_folder;                         // kernels/include: part of the key
+  std::vector<std::string> device_host_command;      // kiln-device-host; empty: no host device
+  std::vector<std::string> reference_command;        // kiln-reference
+  std::string log_path;
+  std::uint64_t memory_entries_max = 4096;           // entries and digests kept in memory
+};
+
+// One part of a key, with its own hash, so that two machines can see why they differ.
+struct KeyPart { std::string name, value, sha256; };  // value: short text, empty when long
+
+struct CompileRequest {
+  std::shared_ptr<const tile::Program> program;
+  // SHA-256 over the program's text (any text that determines `program`); given, a repeated request with equal bindings and
+  // target is not specialized again and a warm hit takes microseconds.
+  std::optional<Digest> program_digest;
+  specialize::Bindings bindings;
+  std::string target;                                // "gfx942", "host"
+  std::uint64_t owner = 0;                           // for fairness: a connection's id
+  bool must_hit = false, explain_key = false;
+  Deadline deadline;
+  CancelToken cancel;                                // detaches this waiter; the last one leaving ends the compile
+  std::function<void(const std::string& stage, double fraction)> progress;  // may be null
+};
+
+// A compiled kernel. Immutable, shared.
+struct Kernel {
+  Key key;
+  // Of the request that made it known to this process; null when it was only found by key. Hits copy no program.
+  std::shared_ptr<const bound::Program> program;
+  compile::Metadata metadata;
+  std::shared_ptr<const StoredObject> stored;
+};
+struct CompileOutcome {
+  std::shared_ptr<const Kernel> kernel;
+  bool cached = false;                               // no compile happened for this request
+  std::string origin;                                // "memory", "disk", "compiled", "joined" (another's compile, here or elsewhere)
+  bool stored = true;                                // false: served uncached; why_not_stored says why
+  std::string why_not_stored;
+  double total_ms = 0;
+  std::vector<KeyPart> key_parts;                    // explain_key
+  std::shared_ptr<const bound::Program> program;     // this request's own names; never null
+};
+using CompileDone = std::function<void(Result<CompileOutcome>)>;
+
+struct SessionStats {
+  StoreStats store;
+  compile::PoolStats pool;
+  std::uint64_t memory_hits = 0, requests = 0, joined = 0, kernels_loaded = 0;
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+  static Result<std::unique_ptr<Session>> create(SessionOptions options);
+
+  // Never blocks for long (lookups on the caller's thread); `done` exactly once, possibly before it returns.
+  virtual void compile(CompileRequest request, CompileDone done) = 0;
+  Result<CompileOutcome> compile_now(CompileRequest request);   // blocking
+  // A kernel known to this process or on disk, by key.
+  virtual Result<std::shared_ptr<const Kernel>> find(const Key& key) = 0;
+  virtual std::vector<std::shared_ptr<const Kernel>> kernels() = 0;
+  virtual bool forget(const Key& key) = 0;           // from memory and devices; the disk entry stays
+
+  // Devices by name ("host"). The device interface's ids are per device.
+  virtual std::vector<std::string> device_names() = 0;
+  virtual Result<device::Device*> device(const std::string& name) = 0;   // owned by the session
+  // Loads once per kernel and device.
+  virtual Result<device::KernelId> load(const std::shared_ptr<const Kernel>& kernel, const std::string& device) = 0;
+
+  // Runs the interpreter (in its process) on inputs and compares outputs that a device wrote. `inputs`: the tensors before the
+  // launch, `outputs`: after; one descriptor range a tensor.
+  struct VerifyArgument { int fd = -1; std::uint64_t offset = 0, bytes = 0; Bytes scalar; };
+  struct VerifyResult { std::vector<std::optional<reference::Comparison>> tensors; double reference_ms = 0; };
+  virtual Result<VerifyResult> verify(const bound::Program& program, const std::vector<VerifyArgument>& before,
+                                      const std::vector<VerifyArgument>& after, Deadline deadline, CancelToken cancel) = 0;
+  virtual SessionStats stats() = 0;
+  virtual ObjectStore& store() = 0;
+};
+
+}  // namespace kiln::jit

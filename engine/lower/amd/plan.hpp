@@ -1,0 +1,111 @@
+// What the steps of AMD lowering decide about one launch, before any statement is emitted. Each step fills its part.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/ir/bound/program.hpp"
+#include "engine/ir/kernel/matrix_layouts.hpp"
+#include "engine/ir/kernel/program.hpp"
+#include "engine/ir/target/target.hpp"
+#include "engine/lower/bounds.hpp"
+#include "engine/lower/lower.hpp"
+
+namespace kiln::lower::amd {
+
+// What a candidate prefers; everything else follows from it.
+struct Strategy {
+  int rows = 32;                 // of the matrix instruction
+  bool keep_operands = true;     // operands that a loop does not change stay in registers
+  bool operator==(const Strategy&) const = default;
+};
+
+// Where a statement stands: what is known of variables there, and how often it runs (loops at their longest).
+struct Site {
+  const bound::Stmt* stmt = nullptr;
+  Facts facts;
+  int depth = 0;                 // loops around it
+  double runs = 1;
+};
+
+// One operand of a matrix product, as the instruction takes it.
+struct OperandPlan {
+  int tile = -1;
+  bool in_registers = false;     // a fragment: the whole of it is the operand
+  layout::RegLayout layout;      // [rows, k_slice] read from LDS, [rows, k] in registers
+};
+
+struct GemmPlan {
+  const target::MatrixInstruction* instruction = nullptr;  // null: by multiply and add on the vector unit
+  std::string why_not;           // for the vector unit: why no matrix instruction fits
+  kernel::WaveGrid grid;
+  int spare_bits = 0;            // waves beyond the grid repeat its work
+  int k_pack = 1;
+  std::int64_t m = 0, n = 0, k = 0, k_slice = 0;  // k of one step of reads and products
+  layout::RegLayout result;      // [m, n]
+  OperandPlan a, b;
+};
+
+struct TilePlan {
+  bool placed = false;
+  layout::RegLayout home;        // fragments: where the value is between statements
+  std::string origin;            // what the layout comes from
+  std::vector<int> axes;         // shared: storage axis -> tile axis ([rows, k] for operands)
+  int fast = -1;                 // shared: the storage axis that is contiguous
+  layout::LdsLayout lds;
+  int conflicts = 0;             // counted for the chosen layout, reads and writes, each instruction once
+  bool by_request = false;
+};
+
+// The register form of a copy between a tensor and a shared tile, axes as the tile's storage.
+struct CopyPlan {
+  layout::RegLayout map;
+  int vector_elements = 1;       // in global memory
+  int memory_axis = -1;          // storage axis along the tensor's contiguous axis, -1: none
+};
+
+struct Cost {
+  double cycles = 0;             // estimate for one block: matrix unit, LDS, vector unit
+  int registers = 0;             // estimate, 4-byte registers a lane
+  std::int64_t lds_bytes = 0;
+};
+
+struct Plan {
+  Strategy strategy;
+  int waves = 1, wave_bits = 0;  // a power of two
+  std::vector<TilePlan> tiles;
+  std::map<const bound::Stmt*, GemmPlan> gemms;    // looked up, never walked
+  std::map<const bound::Stmt*, CopyPlan> copies;
+  Cost cost;
+};
+
+// The launch being lowered, for all steps.
+struct Subject {
+  const bound::Program& program;
+  const bound::Launch& launch;
+  const target::Target& target;
+  std::vector<Site> sites;       // every statement, in order, outermost first
+
+  [[nodiscard]] int lane_bits() const { return target.wave == 32 ? 5 : 6; }
+  [[nodiscard]] const bound::Tile& tile(int id) const { return launch.tiles[id]; }
+  [[nodiscard]] bool in_lds(int id) const { return launch.tiles[id].space == Space::shared; }
+};
+
+template <class Node>
+const Node* node_of(const bound::Stmt& stmt) { return std::get_if<Node>(&stmt.node); }
+
+// ---- the steps, each in its file ----
+
+// survey.cpp: every statement with its facts.
+Subject survey(const bound::Program& program, const bound::Launch& launch, const target::Target& target);
+// anchor.cpp: matrix instruction and wave grid of each gemm; waves of the block. Errors: unsupported.
+Status anchor(const Subject& subject, Plan& plan);
+// propagate.cpp: layouts of all fragments, operands of gemms. Errors: unsupported.
+Status propagate(const Subject& subject, Plan& plan);
+// shared_layouts.cpp: thread maps of copies into shared tiles, and the tiles' layouts by exact conflict counts.
+Status choose_shared_layouts(const Subject& subject, Plan& plan);
+// cost.cpp: the estimate that ranks candidates.
+Cost estimate(const Subject& subject, const Plan& plan);
+
+}  // namespace kiln::lower::amd

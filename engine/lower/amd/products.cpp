@@ -1,0 +1,136 @@
+// Matrix products: operands read from LDS a slice of k at a time, fragments as they are; by multiply and add where the target
+// has no matrix instruction for the types or the tile.
+#include <algorithm>
+
+#include "engine/lower/amd/builder.hpp"
+#include "engine/lower/amd/thread_maps.hpp"
+
+namespace kiln::lower::amd {
+namespace {
+
+bound::ExprPtr make_node(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args, std::int64_t integer = 0, Op op = Op::add) {
+  bound::Expr made;
+  made.kind = kind;
+  made.type = type;
+  made.args = std::move(args);
+  made.integer = integer;
+  made.op = op;
+  return std::make_shared<const bound::Expr>(std::move(made));
+}
+bound::ExprPtr variable_of(int id) { return make_node(bound::Expr::Kind::variable, DType::index, {}, id); }
+
+}  // namespace
+
+int Builder::load_operand(const GemmPlan& gemm, bool is_a, std::int64_t slice, kernel::Body& to) {
+  const OperandPlan& operand = is_a ? gemm.a : gemm.b;
+  const int lds = storage_of(operand.tile);
+  const int regs = add_regs(name_of(operand.tile) + "_op", storage(lds).dtype, operand.layout, gemm.instruction->operand_elements);
+  load_lds(regs, lds, {0, slice * gemm.k_slice}, to);
+  return regs;
+}
+
+Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& to) {
+  const GemmPlan& made = plan.gemms.at(&stmt);
+  if (!made.instruction) return translate_vector_gemm(gemm, made, to);
+  const int c_home = storage_of(gemm.c);
+  const bool at_home = storage(c_home).reg_layout == made.result;
+  int c = c_home;
+  if (!at_home) {
+    c = gemm.clear ? add_regs(name_of(gemm.c) + "_acc", storage(c_home).dtype, made.result, made.instruction->result_elements)
+                   : converted(c_home, made.result, storage(c_home).dtype, to);
+    storage(c).vector_elements = made.instruction->result_elements;
+  }
+  // Fragments as operands, axes [rows, k].
+  const auto held = [&](const OperandPlan& operand, bool k_first) {
+    const int home = storage_of(operand.tile);
+    const int turned = k_first ? reordered(home, {1, 0}, to) : home;
+    const int value = converted(turned, operand.layout, storage(home).dtype, to);
+    if (value != home) storage(value).vector_elements = made.instruction->operand_elements;
+    return value;
+  };
+  const auto at = kept.find(&stmt);
+  const KeptOperands* keep = at == kept.end() ? nullptr : &at->second;
+  const int held_a = made.a.in_registers ? held(made.a, gemm.transpose_a) : -1;
+  const int held_b = made.b.in_registers ? held(made.b, !gemm.transpose_b) : -1;
+  int regs_a = -1, regs_b = -1;
+  for (std::int64_t slice = 0; slice * made.k_slice < made.k; ++slice) {
+    kernel::Mma mma;
+    mma.instruction = made.instruction->name;
+    const auto operand = [&](bool is_a, int whole, int& own) {
+      if (whole >= 0) return whole;
+      const auto& list = keep ? (is_a ? keep->a : keep->b) : std::vector<int>{};
+      if (!list.empty()) return list[slice];
+      if (own < 0) {
+        own = load_operand(made, is_a, slice, to);
+      } else {
+        load_lds(own, storage_of((is_a ? made.a : made.b).tile), {0, slice * made.k_slice}, to);
+      }
+      return own;
+    };
+    mma.a = operand(true, held_a, regs_a);
+    mma.b = operand(false, held_b, regs_b);
+    mma.c = c;
+    mma.a_k = held_a >= 0 ? slice * made.k_slice : 0;
+    mma.b_k = held_b >= 0 ? slice * made.k_slice : 0;
+    mma.k = made.k_slice;
+    mma.swapped = true;
+    mma.clear = gemm.clear && slice == 0;
+    emit(to, mma);
+  }
+  if (!at_home) convert_into(c, c_home, to);
+  return ok();
+}
+
+// for k: c[i, j] += a[i, k] * b[k, j], products and sums in c's type; a and b read from LDS.
+Status Builder::translate_vector_gemm(const bound::Gemm& gemm, const GemmPlan& made, kernel::Body& to) {
+  const DType dtype = subject.tile(gemm.c).dtype;
+  const int i = add_variable("i"), j = add_variable("j"), k = add_variable("k");
+  if (gemm.clear) {
+    bound::Fill zero{gemm.c, make_node(is_float(dtype) ? bound::Expr::Kind::real : bound::Expr::Kind::integer, dtype, {})};
+    KILN_CHECK(translate_fill(zero, to));
+  }
+  std::map<int, int> moved;  // fragments as operands: once through LDS
+  for (const int operand : {gemm.a, gemm.b}) {
+    if (subject.in_lds(operand) || moved.contains(operand)) continue;
+    layout::LdsLayout scratch;
+    scratch.shape = subject.tile(operand).shape;
+    scratch.element_bytes = dtype_bytes(subject.tile(operand).dtype);
+    scratch.contiguous = static_cast<int>(scratch.shape.size()) - 1;
+    moved[operand] = add_lds("scratch", subject.tile(operand).dtype, scratch);
+    store_lds(moved[operand], storage_of(operand), to);
+  }
+  const auto element = [&](int tile, int row, int column) {
+    auto read = rewrite(make_node(bound::Expr::Kind::tile, subject.tile(tile).dtype, {variable_of(row), variable_of(column)}, tile), moved);
+    return subject.tile(tile).dtype == dtype ? read : make_node(bound::Expr::Kind::cast, dtype, {read});
+  };
+  const auto a = gemm.transpose_a ? element(gemm.a, k, i) : element(gemm.a, i, k);
+  const auto b = gemm.transpose_b ? element(gemm.b, j, k) : element(gemm.b, k, j);
+  const auto product = make_node(bound::Expr::Kind::binary, dtype, {a, b}, 0, Op::mul);
+  kernel::Map map;
+  map.index = {i, j};
+  map.extent = {made.m, made.n};
+  if (subject.in_lds(gemm.c)) {
+    bound::Map over;
+    over.extent = map.extent;
+    map.iteration = default_iteration(subject, plan, over);
+  } else {
+    map.iteration = plan.tiles[gemm.c].home;
+  }
+  bound::MapItem item;
+  item.target = storage_of(gemm.c);
+  item.indices = storage_indices(gemm.c, {variable_of(i), variable_of(j)});
+  const auto old = make_node(bound::Expr::Kind::tile, dtype, item.indices, item.target);
+  item.value = make_node(bound::Expr::Kind::binary, dtype, {old, product}, 0, Op::add);
+  map.body.push_back(std::move(item));
+  map.checked = {false, false, false, false};
+  kernel::For loop;
+  loop.var = k;
+  loop.from = bound::make_integer(0);
+  loop.to = bound::make_integer(made.k);
+  loop.step = bound::make_integer(1);
+  emit(loop.body, std::move(map));
+  emit(to, std::move(loop), "vector unit: " + made.why_not);
+  return ok();
+}
+
+}  // namespace kiln::lower::amd

@@ -1,0 +1,290 @@
+// Steps 3 and 4: thread maps of copies into shared tiles, and the layout of each shared tile. All reads by gemms and all writes
+// by copies are counted exactly, for identity, paddings and XOR swizzles; the cheapest that fits is taken.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/lower/amd/accesses.hpp"
+#include "engine/lower/amd/plan.hpp"
+#include "engine/lower/amd/shared_layouts.hpp"
+#include "engine/lower/amd/thread_maps.hpp"
+#include "engine/profile/bank_conflicts.hpp"
+
+namespace kiln::lower::amd {
+namespace {
+
+using layout::LdsLayout;
+
+struct Access {
+  target::LdsOperation operation;
+  kernel::Storage regs;          // axes as the tile's storage
+  double runs = 1;
+};
+
+struct Candidate {
+  LdsLayout layout;
+  std::vector<layout::RegLayout> maps;   // of the copies into the tile, in order
+  double cost = 0;                       // LDS cycles of one wave over the launch
+  int conflicts = 0;
+};
+
+struct IntoTile {
+  const bound::Stmt* stmt = nullptr;
+  TensorSide side;
+  double runs = 1;
+};
+
+std::vector<std::int64_t> storage_shape(const Subject& subject, const Plan& plan, int tile) {
+  std::vector<std::int64_t> shape;
+  for (const int axis : plan.tiles[tile].axes) shape.push_back(subject.tile(tile).shape[axis]);
+  return shape;
+}
+
+kernel::Storage registers_of(const layout::RegLayout& layout, DType dtype) {
+  kernel::Storage regs;
+  regs.dtype = dtype;
+  regs.reg_layout = layout;
+  regs.shape = layout.shape();
+  return regs;
+}
+
+// Cycles and conflicts of one access over all its instructions. Instructions of one access differ by register bits, which move
+// all lanes alike: a few stand for all.
+void count(const target::Target& target, const Access& access, Candidate& candidate) {
+  kernel::Storage lds;
+  lds.kind = kernel::Storage::Kind::lds;
+  lds.lds_layout = candidate.layout;
+  const int bytes = kernel::lds_vector_bytes(access.regs, candidate.layout);
+  const auto accesses = kernel::vector_accesses(access.regs, candidate.layout.contiguous, bytes);
+  if (!accesses || accesses->empty()) { candidate.cost += 1e9; return; }
+  const std::size_t step = std::max<std::size_t>(1, accesses->size() / 3);
+  double cost = 0, conflicts = 0;
+  int counted = 0;
+  for (std::size_t i = 0; i < accesses->size(); i += step, ++counted) {
+    const auto offsets = kernel::lane_offsets(access.regs, lds, {}, (*accesses)[i], target.wave, 0);
+    const auto one = profile::conflict_cost(target, access.operation, bytes, offsets);
+    cost += one.cost;
+    conflicts += one.conflicts();
+  }
+  const double scale = static_cast<double>(accesses->size()) / counted;
+  // An instruction costs its issue beside its cycles: wide ones win where cycles are equal.
+  candidate.cost += access.runs * (cost * scale + 2.0 * static_cast<double>(accesses->size()));
+  candidate.conflicts += static_cast<int>(std::lround(conflicts * scale));
+}
+
+std::vector<LdsLayout> layouts_to_try(const std::vector<std::int64_t>& shape, int fast, int element_bytes) {
+  LdsLayout plain;
+  plain.shape = shape;
+  plain.element_bytes = element_bytes;
+  plain.contiguous = fast;
+  std::vector<LdsLayout> list = {plain};
+  for (const int chunk : {16, 8}) {
+    if (chunk < element_bytes) continue;
+    for (const int divisor : {1, 2, 4}) {
+      for (const int rows : {8, 4, 2, 16}) {
+        const LdsLayout one = layout::with_swizzle(plain, chunk, divisor, rows);
+        if (!one.xor_basis.empty() && std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
+      }
+    }
+  }
+  for (const int pad : {16, 8, 32, 4}) {
+    LdsLayout one = plain;
+    one.pad_bytes = pad;
+    if (pad % element_bytes == 0) list.push_back(one);
+  }
+  return list;
+}
+
+// The contiguous axis: k of a gemm's operand, so that a lane reads its run at once; else the last.
+void orient(const Subject& subject, Plan& plan, int tile) {
+  TilePlan& made = plan.tiles[tile];
+  const int rank = static_cast<int>(subject.tile(tile).shape.size());
+  made.axes.clear();
+  for (int axis = 0; axis < rank; ++axis) made.axes.push_back(axis);
+  made.fast = rank - 1;
+  for (const Site& site : subject.sites) {
+    const auto* gemm = node_of<bound::Gemm>(*site.stmt);
+    if (!gemm || (gemm->a != tile && gemm->b != tile) || !plan.gemms[site.stmt].instruction) continue;
+    const bool k_first = gemm->a == tile ? gemm->transpose_a : !gemm->transpose_b;
+    if (k_first) made.axes = {1, 0};
+    made.fast = 1;
+    break;
+  }
+  // A requested layout is as the program's axes are: rows of the last one.
+  if (subject.tile(tile).layout.kind != LayoutSpec::Kind::automatic) {
+    made.fast = static_cast<int>(std::find(made.axes.begin(), made.axes.end(), rank - 1) - made.axes.begin());
+  }
+}
+
+LdsLayout requested(const LayoutSpec& spec, LdsLayout plain) {
+  if (spec.kind == LayoutSpec::Kind::pad) plain.pad_bytes = spec.pad_bytes;
+  if (spec.kind == LayoutSpec::Kind::swizzle) {
+    return layout::with_swizzle(plain, static_cast<int>(spec.chunk_bytes), spec.row_divisor, spec.rows_mod);
+  }
+  return plain;
+}
+
+std::vector<IntoTile> copies_into(const Subject& subject, const Plan& plan, int tile) {
+  std::vector<IntoTile> list;
+  for (const Site& site : subject.sites) {
+    const auto* copy = node_of<bound::Copy>(*site.stmt);
+    if (!copy) continue;
+    auto side = tensor_side(subject, site, *copy);
+    if (!side || side->tile != tile) continue;
+    if (side->memory_axis >= 0) {  // to the storage's axes
+      const auto& axes = plan.tiles[tile].axes;
+      side->memory_axis = static_cast<int>(std::find(axes.begin(), axes.end(), side->memory_axis) - axes.begin());
+    }
+    list.push_back({site.stmt, std::move(*side), site.runs});
+  }
+  return list;
+}
+
+// Thread maps for a copy between memory (contiguous along `memory`) and LDS (contiguous along `fast`).
+std::vector<layout::RegLayout> maps_to_try(const Subject& subject, const Plan& plan, const std::vector<std::int64_t>& shape,
+                                           const IntoTile& into, int fast, int element_bytes) {
+  MapRequest request;
+  request.shape = shape;
+  request.lane_bits = subject.lane_bits();
+  request.wave_bits = plan.wave_bits;
+  request.fast = into.side.memory_axis >= 0 ? into.side.memory_axis : fast;
+  std::int64_t elements = 1;
+  for (const auto extent : shape) elements *= extent;
+  const int share_bits = std::max(0, even_bits(elements) - request.lane_bits - request.wave_bits);
+  request.vector_bits = std::min(log2_of(into.side.vector_elements_max), share_bits);
+  if (request.fast == fast) return {thread_map(request)};
+  // A block of registers, vector_bits along memory and block_bits along LDS, so that both sides move runs.
+  std::vector<layout::RegLayout> list;
+  request.block_axis = fast;
+  const int wide = log2_of(std::max(1, 16 / element_bytes));
+  for (int vector_bits = request.vector_bits; vector_bits >= std::max(0, request.vector_bits - 1); --vector_bits) {
+    const int left = std::min(share_bits - vector_bits, wide);
+    if (vector_bits + left < share_bits && vector_bits < request.vector_bits) continue;  // wide enough on both sides already
+    MapRequest one = request;
+    one.vector_bits = vector_bits;
+    one.block_bits = std::max(0, left);
+    for (const int lanes : {30, 3, 2, 4, 1}) {
+      one.fast_lane_bits_max = lanes;
+      auto map = thread_map(one);
+      if (std::find(list.begin(), list.end(), map) == list.end()) list.push_back(std::move(map));
+    }
+  }
+  return list;
+}
+
+// Global memory's side of a map: how many instructions, and how much of each 64-byte segment they use.
+double memory_cost(const layout::RegLayout& map, const IntoTile& into, DType dtype, int lane_bits) {
+  if (into.side.memory_axis < 0) return map.registers() * 16.0 * into.runs;
+  const auto run = std::min<std::int64_t>(run_along(map, into.side.memory_axis), into.side.vector_elements_max);
+  const double instructions = static_cast<double>(map.registers()) / static_cast<double>(run);
+  std::int64_t reach = run;  // contiguous elements that neighbouring lanes move together
+  for (int bit = 0; bit < lane_bits && map.lane.vectors[bit][into.side.memory_axis] == reach; ++bit) reach *= 2;
+  const double segment = std::min(1.0, static_cast<double>(reach * dtype_bytes(dtype)) / 64);
+  return into.runs * instructions * (8.0 + 16.0 * (1 - segment));
+}
+
+std::vector<Access> reads_of(const Subject& subject, const Plan& plan, int tile) {
+  std::vector<Access> list;
+  for (const Site& site : subject.sites) {
+    const auto* gemm = node_of<bound::Gemm>(*site.stmt);
+    if (!gemm) continue;
+    const GemmPlan& made = plan.gemms.at(site.stmt);
+    if (!made.instruction) continue;
+    for (const OperandPlan* operand : {&made.a, &made.b}) {
+      if (operand->tile != tile || operand->in_registers) continue;
+      const double runs = site.runs * static_cast<double>(made.k) / static_cast<double>(made.k_slice);
+      list.push_back({target::LdsOperation::read, registers_of(operand->layout, subject.tile(tile).dtype), runs});
+    }
+  }
+  return list;
+}
+
+// Reads and writes of a fragment's own layout: copies between a shared tile and a fragment.
+void add_fragment_copies(const Subject& subject, const Plan& plan, int tile, std::vector<Access>& list) {
+  for (const Site& site : subject.sites) {
+    const auto* copy = node_of<bound::Copy>(*site.stmt);
+    if (!copy || copy->from.is_tensor || copy->to.is_tensor) continue;
+    const bool reads = copy->from.id == tile;
+    if (!reads && copy->to.id != tile) continue;
+    const int other = reads ? copy->to.id : copy->from.id;
+    if (subject.in_lds(other) || subject.tile(other).shape != subject.tile(tile).shape) continue;
+    const auto layout = layout::permute(plan.tiles[other].home, plan.tiles[tile].axes);
+    list.push_back({reads ? target::LdsOperation::read : target::LdsOperation::write,
+                    registers_of(layout, subject.tile(tile).dtype), site.runs});
+  }
+}
+
+Candidate evaluate(const Subject& subject, const LdsLayout& layout, const std::vector<Access>& fixed,
+                   const std::vector<IntoTile>& copies, const std::vector<std::vector<layout::RegLayout>>& maps, DType dtype) {
+  Candidate candidate;
+  candidate.layout = layout;
+  for (const Access& access : fixed) count(subject.target, access, candidate);
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    Candidate best;
+    for (const auto& map : maps[i]) {
+      Candidate one;
+      one.layout = layout;
+      count(subject.target, {target::LdsOperation::write, registers_of(map, dtype), copies[i].runs}, one);
+      one.cost += memory_cost(map, copies[i], subject.program.tensors[copies[i].side.tensor].dtype, subject.lane_bits());
+      one.maps = {map};
+      if (best.maps.empty() || one.cost < best.cost - 1e-6) best = std::move(one);
+    }
+    candidate.maps.push_back(best.maps.front());
+    candidate.cost += best.cost;
+    candidate.conflicts += best.conflicts;
+  }
+  return candidate;
+}
+
+Status choose_one(const Subject& subject, Plan& plan, int tile) {
+  orient(subject, plan, tile);
+  TilePlan& made = plan.tiles[tile];
+  const auto shape = storage_shape(subject, plan, tile);
+  const DType dtype = subject.tile(tile).dtype;
+  std::vector<Access> fixed = reads_of(subject, plan, tile);
+  add_fragment_copies(subject, plan, tile, fixed);
+  const auto copies = copies_into(subject, plan, tile);
+  std::vector<std::vector<layout::RegLayout>> maps;
+  for (const auto& into : copies) maps.push_back(maps_to_try(subject, plan, shape, into, made.fast, dtype_bytes(dtype)));
+  auto layouts = layouts_to_try(shape, made.fast, dtype_bytes(dtype));
+  const LayoutSpec& spec = subject.tile(tile).layout;
+  made.by_request = spec.kind != LayoutSpec::Kind::automatic;
+  if (made.by_request) layouts = {requested(spec, layouts.front())};
+  std::optional<Candidate> best;
+  for (const auto& layout : layouts) {
+    Candidate one = evaluate(subject, layout, fixed, copies, maps, dtype);
+    // Padding costs LDS: it has to win by more than rounding.
+    if (!best || one.cost < best->cost * 0.999) best = std::move(one);
+  }
+  made.placed = true;
+  made.lds = best->layout;
+  made.conflicts = best->conflicts;
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    plan.copies[copies[i].stmt] = {best->maps[i], copies[i].side.vector_elements_max, copies[i].side.memory_axis};
+  }
+  return ok();
+}
+
+}  // namespace
+
+layout::LdsLayout scratch_layout(const target::Target& target, const std::vector<ScratchAccess>& accesses, DType dtype) {
+  const auto shape = accesses.front().layout.shape();
+  std::optional<Candidate> best;
+  for (int fast = 0; fast < static_cast<int>(shape.size()); ++fast) {
+    for (const auto& layout : layouts_to_try(shape, fast, dtype_bytes(dtype))) {
+      Candidate one;
+      one.layout = layout;
+      for (const auto& access : accesses) count(target, {access.operation, registers_of(access.layout, dtype), 1}, one);
+      if (!best || one.cost < best->cost * 0.999) best = std::move(one);
+    }
+  }
+  return best->layout;
+}
+
+Status choose_shared_layouts(const Subject& subject, Plan& plan) {
+  for (int tile = 0; tile < static_cast<int>(plan.tiles.size()); ++tile) {
+    if (subject.in_lds(tile)) KILN_CHECK(choose_one(subject, plan, tile));
+  }
+  return ok();
+}
+
+}  // namespace kiln::lower::amd

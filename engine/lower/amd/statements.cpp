@@ -1,0 +1,270 @@
+// Translators of single statements: fill, map, reduce, let, if, and the walk over bodies.
+#include <algorithm>
+
+#include "engine/lower/amd/builder.hpp"
+#include "engine/lower/amd/shared_layouts.hpp"
+#include "engine/lower/amd/thread_maps.hpp"
+
+namespace kiln::lower::amd {
+namespace {
+
+void reads_of(const bound::Expr& expr, TileUse& use) {
+  if (expr.kind == bound::Expr::Kind::tile) use.read[expr.integer] = true;
+  for (const auto& arg : expr.args) reads_of(*arg, use);
+}
+void reads_of(const std::vector<bound::ExprPtr>& list, TileUse& use) {
+  for (const auto& expr : list) {
+    if (expr) reads_of(*expr, use);
+  }
+}
+
+void add_use(const bound::Body& body, TileUse& use);
+
+void add_use(const bound::Stmt& stmt, TileUse& use) {
+  if (const auto* copy = node_of<bound::Copy>(stmt)) {
+    if (!copy->from.is_tensor) use.read[copy->from.id] = true;
+    if (!copy->to.is_tensor) use.written[copy->to.id] = true;
+    reads_of(copy->from.start, use);
+    reads_of(copy->to.start, use);
+    reads_of(copy->limit, use);
+    if (copy->fill) reads_of(*copy->fill, use);
+  } else if (const auto* fill = node_of<bound::Fill>(stmt)) {
+    use.written[fill->tile] = true;
+    reads_of(*fill->value, use);
+  } else if (const auto* gemm = node_of<bound::Gemm>(stmt)) {
+    use.read[gemm->a] = use.read[gemm->b] = use.written[gemm->c] = true;
+    if (!gemm->clear) use.read[gemm->c] = true;
+  } else if (const auto* map = node_of<bound::Map>(stmt)) {
+    for (const auto& item : map->body) {
+      reads_of(*item.value, use);
+      reads_of(item.indices, use);
+      if (item.let < 0 && !item.tensor) use.written[item.target] = true;
+    }
+  } else if (const auto* reduce = node_of<bound::Reduce>(stmt)) {
+    use.read[reduce->from] = use.written[reduce->to] = true;
+    if (reduce->accumulate) use.read[reduce->to] = true;
+  } else if (const auto* loop = node_of<bound::For>(stmt)) {
+    reads_of({loop->from, loop->to}, use);
+    add_use(loop->body, use);
+  } else if (const auto* branch = node_of<bound::If>(stmt)) {
+    reads_of(*branch->condition, use);
+    add_use(branch->then, use);
+    add_use(branch->otherwise, use);
+  } else if (const auto* let = node_of<bound::Let>(stmt)) {
+    reads_of(*let->value, use);
+  }
+}
+
+void add_use(const bound::Body& body, TileUse& use) {
+  for (const auto& stmt : body) add_use(stmt, use);
+}
+
+TileUse empty_use(const Subject& subject) {
+  const std::size_t count = subject.launch.tiles.size();
+  return {std::vector<bool>(count, false), std::vector<bool>(count, false)};
+}
+
+}  // namespace
+
+TileUse tile_use(const Subject& subject, const bound::Body& body) {
+  TileUse use = empty_use(subject);
+  add_use(body, use);
+  return use;
+}
+TileUse tile_use(const Subject& subject, const bound::Stmt& stmt) {
+  TileUse use = empty_use(subject);
+  add_use(stmt, use);
+  return use;
+}
+
+Status Builder::translate(const bound::Body& body, kernel::Body& to) {
+  for (const bound::Stmt& stmt : body) KILN_CHECK(translate_one(stmt, to));
+  return ok();
+}
+
+Status Builder::translate_one(const bound::Stmt& stmt, kernel::Body& to) {
+  pointer = stmt.pointer;
+  if (const auto* copy = node_of<bound::Copy>(stmt)) return translate_copy(stmt, *copy, to);
+  if (const auto* fill = node_of<bound::Fill>(stmt)) return translate_fill(*fill, to);
+  if (const auto* gemm = node_of<bound::Gemm>(stmt)) return translate_gemm(stmt, *gemm, to);
+  if (const auto* map = node_of<bound::Map>(stmt)) return translate_map(*map, to);
+  if (const auto* reduce = node_of<bound::Reduce>(stmt)) return translate_reduce(*reduce, to);
+  if (const auto* loop = node_of<bound::For>(stmt)) return translate_for(*loop, to);
+  if (const auto* let = node_of<bound::Let>(stmt)) {
+    facts.set_let(let->var, *let->value);
+    emit(to, kernel::Let{let->var, uniform(let->value, to)});
+    return ok();
+  }
+  const auto& branch = std::get<bound::If>(stmt.node);
+  kernel::If made;
+  made.condition = uniform(branch.condition, to);
+  const Facts before = facts;
+  KILN_CHECK(translate(branch.then, made.then));
+  facts = before;
+  KILN_CHECK(translate(branch.otherwise, made.otherwise));
+  facts = before;
+  pointer = stmt.pointer;
+  emit(to, std::move(made));
+  return ok();
+}
+
+Status Builder::translate_fill(const bound::Fill& fill, kernel::Body& to) {
+  const auto value = uniform(fill.value, to);
+  const int home = storage_of(fill.tile);
+  if (!subject.in_lds(fill.tile)) {
+    emit(to, kernel::Fill{home, value});
+    return ok();
+  }
+  MapRequest request;
+  request.shape = storage(home).shape;
+  request.lane_bits = subject.lane_bits();
+  request.wave_bits = plan.wave_bits;
+  request.fast = storage(home).lds_layout.contiguous;
+  request.vector_bits = log2_of(std::max(1, 16 / storage(home).lds_layout.element_bytes));
+  const int regs = add_regs(storage(home).name + "_fill", storage(home).dtype, thread_map(request));
+  emit(to, kernel::Fill{regs, value});
+  store_lds(home, regs, to);
+  return ok();
+}
+
+Status Builder::translate_reduce(const bound::Reduce& reduce, kernel::Body& to) {
+  layout::RegLayout from_layout;
+  if (subject.in_lds(reduce.from)) {
+    MapRequest request;
+    request.shape = subject.tile(reduce.from).shape;
+    request.lane_bits = subject.lane_bits();
+    request.wave_bits = plan.wave_bits;
+    request.fast = static_cast<int>(request.shape.size()) - 1;
+    from_layout = thread_map(request);
+  } else {
+    from_layout = plan.tiles[reduce.from].home;
+  }
+  const int from = value_of(reduce.from, from_layout, to);
+  std::vector<int> axes;
+  for (int axis = 0; axis < from_layout.rank(); ++axis) {
+    if (axis != reduce.axis) axes.push_back(axis);
+  }
+  if (axes.empty()) axes.push_back(-1);
+  const layout::RegLayout natural = projected(from_layout, axes);
+  const int home = storage_of(reduce.to);
+  const bool at_home = !subject.in_lds(reduce.to) && storage(home).reg_layout == natural;
+  int result = home;
+  if (!at_home) {
+    result = add_regs(name_of(reduce.to) + "_part", storage(home).dtype, natural);
+    if (reduce.accumulate) convert_into(value_of(reduce.to, subject.in_lds(reduce.to) ? natural : storage(home).reg_layout, to), result, to);
+  }
+  kernel::Reduce made{reduce.op, from, result, reduce.axis, reduce.accumulate, -1};
+  int across = 0;
+  for (const auto& vector : from_layout.wave.vectors) across += vector[reduce.axis] != 0 ? 1 : 0;
+  if (across > 0) {
+    // One partial result a row and wave: rows of the result, waves along the last axis.
+    layout::LdsLayout scratch;
+    scratch.shape = storage(result).shape;
+    scratch.shape.push_back(std::int64_t(1) << across);
+    scratch.element_bytes = dtype_bytes(storage(result).dtype);
+    scratch.contiguous = static_cast<int>(scratch.shape.size()) - 1;
+    made.scratch = add_lds("reduce_scratch", storage(result).dtype, scratch);
+  }
+  emit(to, made, across > 0 ? "across " + std::to_string(1 << across) + " waves through LDS" : "within a wave");
+  if (!at_home) set_tile(reduce.to, result, to);
+  return ok();
+}
+
+namespace {
+
+// Marks the accesses of an item that may leave what they read or write (the order is Map::checked's).
+class BoundsOfMap {
+ public:
+  BoundsOfMap(const Subject& subject, const Facts& facts) : subject_(subject), facts_(facts) {}
+  void item(const bound::MapItem& item) {
+    expression(*item.value);
+    for (const auto& index : item.indices) expression(*index);
+    if (item.let < 0) access(item.tensor, item.target, item.indices, "store ");
+  }
+  std::vector<bool> checked;
+  std::vector<std::string> left;
+
+ private:
+  void expression(const bound::Expr& expr) {
+    if (expr.kind == bound::Expr::Kind::tile || expr.kind == bound::Expr::Kind::tensor) {
+      access(expr.kind == bound::Expr::Kind::tensor, static_cast<int>(expr.integer), expr.args, "load ");
+    }
+    for (const auto& arg : expr.args) expression(*arg);
+  }
+  void access(bool tensor, int id, const std::vector<bound::ExprPtr>& indices, const char* what) {
+    const auto& shape = tensor ? subject_.program.tensors[id].shape : subject_.tile(id).shape;
+    const std::string& name = tensor ? subject_.program.tensors[id].name : subject_.tile(id).name;
+    bool may_leave = false;
+    for (std::size_t axis = 0; axis < indices.size(); ++axis) {
+      if (stays_inside(*indices[axis], 1, shape[axis], facts_)) continue;
+      may_leave = true;
+      left.push_back(what + name + " axis " + std::to_string(axis) + ": " + how_it_leaves(*indices[axis], 1, shape[axis], facts_));
+    }
+    checked.push_back(may_leave);
+  }
+  const Subject& subject_;
+  const Facts& facts_;
+};
+
+}  // namespace
+
+Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
+  const auto accesses = direct_accesses(subject, map);
+  kernel::Map made;
+  made.index = map.index;
+  made.extent = map.extent;
+  const auto iteration = iteration_layout(subject, plan, map, accesses);
+  made.iteration = iteration ? *iteration : default_iteration(subject, plan, map);
+  Facts inside = facts;
+  for (std::size_t i = 0; i < map.index.size(); ++i) inside.set_index(map.index[i], map.extent[i]);
+
+  struct Moved { int tile, storage; bool in_lds; };
+  std::map<int, int> moved;
+  std::vector<Moved> back;
+  for (const auto& access : accesses) {
+    if (subject.in_lds(access.tile)) continue;
+    const int home = storage_of(access.tile);
+    if (access.direct) {
+      const auto needed = projected(made.iteration, access.axes);
+      if (agrees(storage(home).reg_layout, needed)) continue;
+      const int own = access.read_first ? converted(home, needed, storage(home).dtype, to)
+                                        : add_regs(name_of(access.tile) + "_as", storage(home).dtype, needed);
+      moved[access.tile] = own;
+      if (access.written) back.push_back({access.tile, own, false});
+      continue;
+    }
+    // Elements of other lanes: through LDS.
+    const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}}, storage(home).dtype);
+    const int scratch = add_lds("scratch", storage(home).dtype, layout);
+    store_lds(scratch, home, to);
+    moved[access.tile] = scratch;
+    if (access.written) back.push_back({access.tile, scratch, true});
+  }
+  BoundsOfMap bounds(subject, inside);
+  for (const auto& item : map.body) {
+    bounds.item(item);
+    if (item.let >= 0) inside.set_let(item.let, *item.value);
+    bound::MapItem one = item;
+    one.value = rewrite(item.value, moved);
+    for (auto& index : one.indices) index = rewrite(index, moved);
+    if (item.let < 0 && !item.tensor) {
+      const auto at = moved.find(item.target);
+      if (at == moved.end()) one.indices = storage_indices(item.target, std::move(one.indices));
+      one.target = at == moved.end() ? storage_of(item.target) : at->second;
+    }
+    made.body.push_back(std::move(one));
+  }
+  made.checked = bounds.checked;
+  bounds_left(bounds.left);
+  emit(to, std::move(made));
+  for (const auto& one : back) {
+    if (one.in_lds) {
+      load_lds(storage_of(one.tile), one.storage, {}, to);
+    } else {
+      convert_into(one.storage, storage_of(one.tile), to);
+    }
+  }
+  return ok();
+}
+
+}  // namespace kiln::lower::amd

@@ -1,0 +1,103 @@
+#include "engine/reference/interpreter.hpp"
+
+#include <algorithm>
+#include <functional>
+#include <limits>
+#include <new>
+
+#include "engine/reference/machine.hpp"
+
+namespace kiln::reference {
+namespace {
+
+// Whether two indices may address one element: with the axes ordered by stride, each must step over what the smaller ones span.
+bool strides_overlap(const bound::Tensor& t) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, extent
+  for (std::size_t i = 0; i < t.shape.size(); ++i)
+    if (t.shape[i] > 1) axes.emplace_back(t.strides[i], t.shape[i]);
+  std::sort(axes.begin(), axes.end());
+  std::int64_t span = 1;
+  for (const auto& [stride, extent] : axes) {
+    if (stride < span) return true;
+    span += (extent - 1) * stride;
+  }
+  return false;
+}
+
+Status check_arguments(const bound::Program& program, std::span<const Argument> arguments) {
+  if (arguments.size() != program.tensors.size())
+    return argument_finding(std::min(arguments.size(), program.tensors.size()), "wrong number of arguments",
+                            std::to_string(program.tensors.size()) + " arguments", std::to_string(arguments.size()));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const auto& tensor = program.tensors[i];
+    const auto needed = static_cast<std::size_t>(tensor.scalar ? dtype_bytes(tensor.dtype) : tensor.bytes());
+    if (arguments[i].size < needed || (needed > 0 && !arguments[i].data))
+      return argument_finding(i, "the buffer of parameter " + tensor.name + " is too short",
+                              "at least " + std::to_string(needed) + " bytes", std::to_string(arguments[i].size) + " bytes");
+    if (tensor.access != Access::read && strides_overlap(tensor))
+      return argument_finding(i, "two indices of the written parameter " + tensor.name + " address one element",
+                              "strides that keep elements apart", "overlapping strides");
+  }
+  return {};
+}
+
+// Arguments that overlap although one of them is written and not both are declared may_alias.
+Status check_overlap(const bound::Program& program, std::span<const Argument> arguments) {
+  const auto extent = [&](std::size_t i) { return static_cast<std::size_t>(program.tensors[i].bytes()); };
+  for (std::size_t i = 0; i < arguments.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const auto &a = program.tensors[i], &b = program.tensors[j];
+      if ((a.access == Access::read && b.access == Access::read) || (a.may_alias && b.may_alias) || !extent(i) || !extent(j)) continue;
+      const std::less<const std::uint8_t*> before;
+      const auto *a_data = arguments[i].data, *b_data = arguments[j].data;
+      if (before(a_data, b_data + extent(j)) && before(b_data, a_data + extent(i)))
+        return argument_finding(i, "parameters " + b.name + " and " + a.name + " overlap, and one of them is written",
+                                "separate buffers, or may_alias on both", "overlapping buffers");
+    }
+  return {};
+}
+
+std::vector<TensorState> make_states(const bound::Program& program, std::span<const Argument> arguments) {
+  std::vector<TensorState> states;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    auto& state = states.emplace_back();
+    state.tensor = &program.tensors[i];
+    state.data = arguments[i].data;
+    state.element_bytes = dtype_bytes(state.tensor->dtype);
+    state.load = bound::load_function(state.tensor->dtype);
+    state.store = bound::store_function(state.tensor->dtype);
+  }
+  return states;
+}
+
+Status run_launches(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options,
+                    std::vector<std::vector<double>>* error_scale) {
+  auto states = make_states(program, arguments);
+  if (error_scale) {
+    error_scale->assign(arguments.size(), {});
+    for (std::size_t i = 0; i < states.size(); ++i) {
+      if (program.tensors[i].access == Access::read) continue;
+      (*error_scale)[i].resize(static_cast<std::size_t>(program.tensors[i].elements_span()));
+      states[i].scale = (*error_scale)[i].data();
+    }
+  }
+  Budget budget(options.steps_max > 0 ? options.steps_max : std::numeric_limits<std::int64_t>::max(), options.deadline, options.cancel);
+  for (const auto& launch : program.launches)
+    KILN_CHECK(Machine(program, launch, states, budget, options.check_races, error_scale != nullptr).run());
+  return {};
+}
+
+}  // namespace
+
+Status run(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options,
+           std::vector<std::vector<double>>* error_scale) {
+  KILN_CHECK(check_arguments(program, arguments));
+  KILN_CHECK(check_overlap(program, arguments));
+  try {
+    return run_launches(program, arguments, options, error_scale);
+  } catch (const std::bad_alloc&) {
+    return Error(ErrorCode::out_of_memory, "the interpreter has no memory for its tiles and watches");
+  }
+}
+
+}  // namespace kiln::reference

@@ -1,0 +1,122 @@
+// The `reduce` statement.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/reference/machine.hpp"
+
+namespace kiln::reference {
+namespace {
+
+using bound::Value;
+using tile::ReduceOp;
+
+struct Total {
+  Value value = bound::integer_value(0);
+  double scale = 0;
+};
+
+// Floats accumulate in f64; the caller rounds once.
+void add_float(ReduceOp op, Total& total, double x, double scale) {
+  static const auto maximum = bound::function(Op::max, DType::f64), minimum = bound::function(Op::min, DType::f64);
+  const Value v = bound::real_value(op == ReduceOp::absmax ? std::fabs(x) : x);
+  switch (op) {
+    case ReduceOp::sum:
+      total.value.real += x;
+      total.scale += scale;
+      break;
+    case ReduceOp::prod:
+      total.scale = finite_scale(total.scale * std::fabs(x) + scale * std::fabs(total.value.real));
+      total.value.real *= x;
+      break;
+    case ReduceOp::max: case ReduceOp::absmax:
+      total.value = maximum(total.value, v, v);
+      total.scale = std::max(total.scale, scale);
+      break;
+    case ReduceOp::min:
+      total.value = minimum(total.value, v, v);
+      total.scale = std::max(total.scale, scale);
+      break;
+    default: break;
+  }
+}
+
+// Integers and booleans are exact in the result's type. `x` is of that type.
+void add_integer(ReduceOp op, DType type, Total& total, Value x) {
+  const auto combine = [&](Op operation) { total.value = bound::function(operation, type)(total.value, x, x); };
+  switch (op) {
+    case ReduceOp::sum: return combine(Op::add);
+    case ReduceOp::prod: return combine(Op::mul);
+    case ReduceOp::max: case ReduceOp::absmax: return combine(Op::max);
+    case ReduceOp::min: return combine(Op::min);
+    case ReduceOp::any: return combine(Op::logical_or);
+    case ReduceOp::all: return combine(Op::logical_and);
+  }
+}
+
+}  // namespace
+
+Status Machine::check_written(int tile, std::int64_t offset) {
+  const auto& state = tiles_[static_cast<std::size_t>(tile)];
+  if (state.written[static_cast<std::size_t>(offset)]) return {};
+  return uninitialised(place_, tile_name(place_, tile), tile_indices(*state.tile, offset));
+}
+
+Status Machine::check_all_written(int tile) {
+  const auto& written = tiles_[static_cast<std::size_t>(tile)].written;
+  const auto hole = std::find(written.begin(), written.end(), 0);
+  return hole == written.end() ? Status() : check_written(tile, hole - written.begin());
+}
+
+Status Machine::reduce_row(const bound::Reduce& reduce, std::int64_t first, std::int64_t place, std::int64_t stride) {
+  auto& from = tiles_[static_cast<std::size_t>(reduce.from)];
+  auto& to = tiles_[static_cast<std::size_t>(reduce.to)];
+  const DType source = from.tile->dtype, target = to.tile->dtype;
+  const bool floats = is_float(source);
+  const auto extent = from.tile->shape[static_cast<std::size_t>(reduce.axis)];
+  const auto absolute = reduce.op == ReduceOp::absmax && !floats ? bound::function(Op::abs, source) : nullptr;
+  const auto goal = static_cast<std::size_t>(place);
+  Total total;
+  bool started = reduce.accumulate;
+  if (started) {
+    KILN_CHECK(check_written(reduce.to, place));
+    total = {to.values[goal], with_scale_ ? to.scale[goal] : 0.0};
+  }
+  for (std::int64_t i = 0; i < extent; ++i) {
+    const auto offset = first + i * stride;
+    KILN_CHECK(check_written(reduce.from, offset));
+    Value x = from.values[static_cast<std::size_t>(offset)];
+    const double scale = with_scale_ ? from.scale[static_cast<std::size_t>(offset)] : 0.0;
+    if (absolute) x = absolute(x, x, x);
+    if (!floats) x = bound::convert(x, source, target);
+    if (!started) {
+      total = {floats && reduce.op == ReduceOp::absmax ? bound::real_value(std::fabs(x.real)) : x, scale};
+      started = true;
+    } else if (floats) {
+      add_float(reduce.op, total, x.real, scale);
+    } else {
+      add_integer(reduce.op, target, total, x);
+    }
+  }
+  to.values[goal] = floats ? bound::real_value(bound::round_real(target, total.value.real)) : total.value;
+  to.written[goal] = 1;
+  if (with_scale_) to.scale[goal] = floats ? total.scale : 0.0;
+  return {};
+}
+
+Status Machine::run_node(const bound::Reduce& reduce) {
+  const auto& shape = tiles_[static_cast<std::size_t>(reduce.from)].tile->shape;
+  const auto axis = static_cast<std::size_t>(reduce.axis);
+  std::int64_t outer = 1, inner = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i < axis) outer *= shape[i];
+    if (i > axis) inner *= shape[i];
+  }
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i) {
+      KILN_CHECK(budget_.spend(shape[axis]));
+      KILN_CHECK(reduce_row(reduce, o * shape[axis] * inner + i, o * inner + i, inner));
+    }
+  return {};
+}
+
+}  // namespace kiln::reference

@@ -1,0 +1,64 @@
+// What the interpreter keeps for each tile and each tensor besides its values: whether an element was ever written, and who
+// touched it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/program.hpp"
+
+namespace kiln::reference {
+
+// Who wrote and who read an element: an iteration of a map, or a block of a launch, by number. At most one writer is ever
+// kept, since a second one is a finding.
+struct Watch {
+  static constexpr std::uint32_t none = 0xffffffff, many = 0xfffffffe;
+  std::uint32_t writer = none, reader = none;
+
+  // Marks a read. The number of the writer that it races with, or `none`.
+  std::uint32_t read_by(std::uint32_t who) {
+    if (writer != none && writer != who) return writer;
+    reader = reader == none || reader == who ? who : many;
+    return none;
+  }
+  // Marks a write. The number of the writer or reader (`many`: several) that it races with, or `none`.
+  std::uint32_t written_by(std::uint32_t who) {
+    if (writer != none && writer != who) return writer;
+    if (reader != none && reader != who) return reader;
+    writer = who;
+    return none;
+  }
+};
+
+// A watch that forgets by itself when the epoch (the execution of one map) changes.
+struct EpochWatch {
+  std::uint64_t epoch = 0;
+  Watch watch;
+  Watch& at(std::uint64_t now) {
+    if (epoch != now) *this = {now, {}};
+    return watch;
+  }
+};
+
+struct TileState {
+  const bound::Tile* tile = nullptr;
+  std::vector<bound::Value> values;    // row-major
+  std::vector<std::uint8_t> written;   // this block wrote the element
+  std::vector<double> scale;           // error scale; empty when nobody asks for it
+  std::vector<EpochWatch> watch;       // empty until a map that writes the tile is watched
+};
+
+struct TensorState {
+  const bound::Tensor* tensor = nullptr;
+  std::uint8_t* data = nullptr;
+  std::int64_t element_bytes = 0;
+  bound::LoadFunction load = nullptr;
+  bound::StoreFunction store = nullptr;
+  double* scale = nullptr;             // one an element of the span; null when nobody asks, or for tensors only read
+  std::vector<Watch> blocks;           // one an element of the span, for tensors that the running launch writes
+  std::vector<EpochWatch> watch;       // like a tile's
+};
+
+}  // namespace kiln::reference

@@ -1,0 +1,56 @@
+# The engine's rooms in the order of the path; a room may use those before it.
+kiln_room(engine/base LIBS OpenSSL::Crypto Threads::Threads xxhash)
+kiln_room(engine/ir DEPS engine_base)
+kiln_room(engine/profile DEPS engine_ir)
+kiln_room(engine/reference DEPS engine_ir)
+kiln_room(engine/specialize DEPS engine_ir)
+kiln_room(engine/lower DEPS engine_specialize engine_profile)
+kiln_room(engine/emit DEPS engine_ir)
+# Files named *_llvm.cpp need LLVM and are linked into the host programs only.
+kiln_room(engine/compile EXCLUDE "_llvm\\.cpp$" DEPS engine_emit engine_lower LIBS dl)
+kiln_room(engine/device EXCLUDE "_llvm\\.cpp$" DEPS engine_compile)
+kiln_room(engine/jit DEPS engine_device engine_compile engine_reference engine_specialize)
+kiln_room(cache DEPS engine_jit)
+
+# The build's identity: a hash over the sources that decide what a compile gives.
+file(GLOB_RECURSE KILN_IDENTITY_SOURCES CONFIGURE_DEPENDS
+  ${CMAKE_SOURCE_DIR}/engine/ir/*.[ch]pp ${CMAKE_SOURCE_DIR}/engine/specialize/*.[ch]pp
+  ${CMAKE_SOURCE_DIR}/engine/lower/*.[ch]pp ${CMAKE_SOURCE_DIR}/engine/emit/*.[ch]pp
+  ${CMAKE_SOURCE_DIR}/engine/compile/*.[ch]pp)
+set(KILN_IDENTITY_HEADER ${CMAKE_BINARY_DIR}/generated/kiln_source_identity.hpp)
+add_custom_command(OUTPUT ${KILN_IDENTITY_HEADER}
+  COMMAND ${CMAKE_COMMAND} -DOUT=${KILN_IDENTITY_HEADER} -DROOT=${CMAKE_SOURCE_DIR}
+          -P ${CMAKE_SOURCE_DIR}/engine/jit/source_identity.cmake
+  DEPENDS ${KILN_IDENTITY_SOURCES} ${CMAKE_SOURCE_DIR}/engine/jit/source_identity.cmake
+  COMMENT "hashing the sources that decide what a compile gives")
+add_custom_target(kiln_source_identity DEPENDS ${KILN_IDENTITY_HEADER})
+get_target_property(kind engine_jit TYPE)
+if(NOT kind STREQUAL "INTERFACE_LIBRARY")
+  add_dependencies(engine_jit kiln_source_identity)
+  target_include_directories(engine_jit PRIVATE ${CMAKE_BINARY_DIR}/generated)
+endif()
+
+kiln_program(kiln-reference engine/reference/reference_main.cpp engine_reference)
+kiln_program(kiln-compile-hip engine/compile/hip_main.cpp engine_compile)
+if(TARGET kiln-compile-hip)
+  target_link_options(kiln-compile-hip PRIVATE -static-libstdc++ -static-libgcc)
+endif()
+if(KILN_WITH_LLVM)
+  function(kiln_llvm_library name pattern)
+    file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${pattern})
+    if(sources)
+      add_library(${name} STATIC ${sources})
+      target_include_directories(${name} SYSTEM PRIVATE ${LLVM_INCLUDE_DIRS})
+      target_compile_options(${name} PRIVATE -fno-rtti -Wno-unused-parameter)
+      target_link_libraries(${name} PUBLIC ${ARGN} -L${LLVM_LIBRARY_DIR} LLVM-22)
+    endif()
+  endfunction()
+  kiln_llvm_library(engine_compile_llvm "engine/compile/*_llvm.cpp" engine_compile)
+  kiln_llvm_library(engine_device_llvm "engine/device/*_llvm.cpp" engine_device)
+  if(TARGET engine_compile_llvm)
+    kiln_program(kiln-compile-host engine/compile/host_main.cpp engine_compile_llvm)
+  endif()
+  if(TARGET engine_device_llvm)
+    kiln_program(kiln-device-host engine/device/host_main.cpp engine_device_llvm)
+  endif()
+endif()

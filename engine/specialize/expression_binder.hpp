@@ -1,0 +1,97 @@
+// From expressions as written to typed bound expressions: names resolved, literals typed, constants folded, conversions made
+// explicit, index arithmetic proved to stay within 64 bits.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/base/deadline.hpp"
+#include "engine/ir/target/target.hpp"
+#include "engine/specialize/findings.hpp"
+#include "engine/specialize/value.hpp"
+
+namespace kiln::specialize {
+
+// A tile while its program is bound. It gets a place in the bound launch when live code first uses it.
+struct TileState {
+  bound::Tile tile;
+  std::string pointer;
+  int id = -1;             // in the bound launch; -1: not used by live code
+  bool written = false;
+  bool failed = false;     // its shape or type was a mistake: anything about it is silent
+};
+
+// What expressions are bound against. One launch, one thread.
+struct BindContext {
+  const target::Target& target;
+  Findings& findings;
+  Budget& budget;
+  Names names;
+  std::vector<bound::Tensor> tensors;
+  std::vector<TileState> tiles;
+  bound::Launch launch;                  // receives tiles and variables
+  Range grid[3];                         // of bid.x, y, z
+  std::optional<Error> stopped;          // the budget ran out: everything ends quickly
+
+  bool spend(std::int64_t units = 1);
+  // The tile's place in the bound launch (made on first use; -1 in dead code).
+  int use_tile(int index);
+  int new_variable(const std::string& name, DType type);
+};
+
+class ExpressionBinder {
+ public:
+  explicit ExpressionBinder(BindContext& context) : context_(context) {}
+
+  // The value as it is; a mistake is reported and gives a Value of kind mistake. `expected` types literals that meet no
+  // other operand (both branches of a conditional).
+  Value bind(const tile::Text& text, std::optional<DType> expected = std::nullopt);
+
+  // An index expression; null expr after a mistake.
+  Value index(const tile::Text& text);
+  // Known now: sizes, conditions, types. Nothing after a mistake.
+  std::optional<std::int64_t> constant(const tile::Text& text, std::int64_t least, std::int64_t most, const std::string& what);
+  std::optional<bool> condition(const tile::Text& text);
+  std::optional<DType> element_type(const tile::Text& text);
+  // A value of exactly `type`: literals and (to floats) integers convert, anything else needs a cast. Null after a mistake.
+  bound::ExprPtr value_of_type(const tile::Text& text, DType type);
+  // A condition that may be known only when the kernel runs.
+  Value runtime_condition(const tile::Text& text);
+
+ private:
+  using Expr = tile::Expr;
+  Value bind(const Expr& expr, std::optional<DType> expected);
+  Value leaf(const Expr& expr);
+  Value name(const Expr& expr);
+  Value built_in_name(const Expr& expr);
+  Value named(const Expr& expr, const Named& named);
+  Value element(const Expr& expr);
+  bool element_indices(const Expr& expr, const std::vector<std::int64_t>& shape, bound::Expr& node);
+  Value unary(const Expr& expr, std::optional<DType> expected);
+  Value binary(const Expr& expr, std::optional<DType> expected);
+  Value logical(const Expr& expr);
+  Value select(const Expr& expr, std::optional<DType> expected);
+  Value call(const Expr& expr, std::optional<DType> expected);
+  Value cast(const Expr& expr);
+  Value bitcast(const Expr& expr);
+  std::optional<DType> named_type(const Expr& expr);
+  // Both operands in one type, or a mistake.
+  bool unify(const Expr& expr, Value& a, Value& b);
+  Value equal_words(const Expr& expr, const Value& a, const Value& b);
+  // The operation on operands of one type: checks it, folds it, gives it a range.
+  Value apply(const Expr& expr, Op op, std::vector<Value> args);
+  Value apply_index(const Expr& expr, Op op, const std::vector<Value>& args);
+  Value apply_many(const Expr& expr, Op op, std::vector<Value> args);
+  Value convert(const Expr& expr, Value value, DType type, bool is_explicit);
+  Value convert_literal(const Expr& expr, const Value& value, DType type);
+  Value mistake(const Expr& expr, About about, Finding finding);
+
+  BindContext& context_;
+  const tile::Text* text_ = nullptr;  // being bound
+};
+
+// "f32", "an index", "a literal": for messages.
+std::string type_words(const Value& value);
+
+}  // namespace kiln::specialize

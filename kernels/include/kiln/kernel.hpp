@@ -1,0 +1,7 @@
+// What every emitted text includes.
+#pragma once
+
+#include <kiln/arithmetic.hpp>
+#include <kiln/intrinsics.hpp>
+#include <kiln/math.hpp>
+#include <kiln/types.hpp>
