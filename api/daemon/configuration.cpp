@@ -118,12 +118,9 @@ Status find_own_files(Configuration& out) {
     out.no_hip = "kiln-compile-hip is not installed beside " + bin;
     return ok();
   }
-  auto start = compile::hip_worker_command(worker[0], out.toolchains.path);
-  if (!start) {
-    out.no_hip = start.error().message;
-    return ok();
-  }
-  out.worker_hip = std::move(*start);
+  // Through the newest private prefix; without one the worker looks for the system's hipRTC itself and says when there is none.
+  const auto installed = compile::list_toolchains(out.toolchains.path);
+  out.worker_hip = installed.empty() ? worker : compile::through_toolchain(installed.front(), worker[0]);
   return ok();
 }
 

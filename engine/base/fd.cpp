@@ -116,4 +116,22 @@ Status write_all(int fd, ByteView bytes) {
   return {};
 }
 
+Result<Bytes> read_all_of_stream(int fd, std::size_t bytes_max) {
+  Bytes bytes;
+  for (;;) {
+    std::uint8_t buffer[65536];
+    const auto got = os::read(fd, buffer, sizeof buffer);
+    if (got < 0) return errno_error(errno, "read");
+    if (got == 0) return bytes;
+    if (bytes.size() + std::size_t(got) > bytes_max) return Error(ErrorCode::resource_limit, "more than " + std::to_string(bytes_max) + " bytes to read");
+    bytes.insert(bytes.end(), buffer, buffer + got);
+  }
+}
+
+Status write_file(const std::string& path, ByteView bytes) {
+  UniqueFd fd(os::openat(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  if (!fd) return errno_error(errno, "create " + path);
+  return write_all(fd.get(), bytes);
+}
+
 }  // namespace kiln

@@ -54,6 +54,10 @@ Result<UniqueFd> sealed_memfd(const std::string& name, ByteView bytes);
 // All bytes of a descriptor from offset 0 to its size (fstat), at most `bytes_max`.
 Result<Bytes> read_all(int fd, std::size_t bytes_max);
 Result<Bytes> read_file(const std::string& path, std::size_t bytes_max = std::size_t(1) << 30);
+// Everything up to the end of file, from a pipe or file at its position.
+Result<Bytes> read_all_of_stream(int fd, std::size_t bytes_max);
 Status write_all(int fd, ByteView bytes);
+// Creates or replaces a file (0666 less the umask); not atomic.
+Status write_file(const std::string& path, ByteView bytes);
 
 }  // namespace kiln

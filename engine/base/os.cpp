@@ -17,12 +17,12 @@ namespace {
 
 enum class Call : std::uint8_t {
   openat, close, read, pread, write, pwrite, fsync, ftruncate, fstat, fstatat, fstatfs, renameat, linkat, unlinkat, mkdirat,
-  fchmod, futimens, flock, set_ofd_lock, get_ofd_lock, fdopendir, readdir, memfd_create, add_seals, duplicate, mmap, munmap,
+  readlinkat, fchmod, futimens, flock, set_ofd_lock, get_ofd_lock, fdopendir, readdir, memfd_create, add_seals, duplicate, mmap, munmap,
   socketpair, pipe2, sendmsg, recvmsg, poll, any
 };
 constexpr std::array<std::string_view, static_cast<int>(Call::any) + 1> call_names = {
     "openat", "close", "read", "pread", "write", "pwrite", "fsync", "ftruncate", "fstat", "fstatat", "fstatfs", "renameat",
-    "linkat", "unlinkat", "mkdirat", "fchmod", "futimens", "flock", "set_ofd_lock", "get_ofd_lock", "fdopendir", "readdir",
+    "linkat", "unlinkat", "mkdirat", "readlinkat", "fchmod", "futimens", "flock", "set_ofd_lock", "get_ofd_lock", "fdopendir", "readdir",
     "memfd_create", "add_seals", "duplicate", "mmap", "munmap", "socketpair", "pipe2", "sendmsg", "recvmsg", "poll", "any"};
 
 // Lock-free, so that a forked child may pass through it.
@@ -198,6 +198,9 @@ int unlinkat(int folder, const char* path, int flags) {
 }
 int mkdirat(int folder, const char* path, mode_t mode) {
   return fails(Call::mkdirat) ? -1 : ::mkdirat(folder, path, mode);
+}
+ssize_t readlinkat(int folder, const char* path, char* target, std::size_t size) {
+  return fails(Call::readlinkat) ? -1 : ::readlinkat(folder, path, target, size);
 }
 int fchmod(int fd, mode_t mode) { return fails(Call::fchmod) ? -1 : ::fchmod(fd, mode); }
 int futimens(int fd, const struct timespec times[2]) { return fails(Call::futimens) ? -1 : ::futimens(fd, times); }

@@ -36,6 +36,7 @@ int fstatfs(int fd, struct statfs* status);
 int renameat(int from_folder, const char* from, int to_folder, const char* to);
 int linkat(int from_folder, const char* from, int to_folder, const char* to, int flags);
 int unlinkat(int folder, const char* path, int flags);
+ssize_t readlinkat(int folder, const char* path, char* target, std::size_t size);
 int mkdirat(int folder, const char* path, mode_t mode);
 int fchmod(int fd, mode_t mode);
 int futimens(int fd, const struct timespec times[2]);

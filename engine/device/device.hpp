@@ -2,6 +2,7 @@
 // process, and by DeviceProcess, the client side of one, in kilnd or the CLI. Thread-safe; callbacks come from its own threads.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -66,11 +67,11 @@ struct DeviceProcessOptions {
   std::vector<std::string> command;
   std::string log_path;
   std::vector<std::string> environment;        // NAME=value, whole
+  std::chrono::milliseconds cancel_limit{5000};  // a launch that goes on this long after its cancellation ends the process
 };
 // Starts the process on first use; when it dies, launches in flight fail with device_lost and what killed it, the next use
 // starts a new one, maps registered buffers and loads kernels again (ids stay valid). Calls may block while it starts.
 // Completions come from a thread of their own, in order: a callback may use the device, but must not wait for another launch.
-// A launch that does not end 5 s after its cancellation takes the process with it.
 std::unique_ptr<Device> start_device_process(DeviceProcessOptions options);
 
 }  // namespace kiln::device

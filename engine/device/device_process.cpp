@@ -24,7 +24,6 @@ namespace {
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto call_limit = std::chrono::seconds(120);  // loading links code; a process that takes longer is stuck
 constexpr auto send_limit = std::chrono::seconds(20);
-constexpr auto cancel_limit = std::chrono::seconds(5);
 constexpr auto reap_limit = std::chrono::milliseconds(500);
 
 // A removal whose item went with its process has succeeded.
@@ -258,7 +257,7 @@ void DeviceProcess::cancel(LaunchId launch) {
     const std::lock_guard lock(mutex_);
     const auto it = launches_.find(launch);
     if (it == launches_.end() || state_ != State::up) return;
-    it->second.answer = it->second.answer.earlier(Deadline::after(cancel_limit));
+    it->second.answer = it->second.answer.earlier(Deadline::after(options_.cancel_limit));
     socket = socket_;
   }
   wake_keeper();

@@ -24,6 +24,8 @@ struct LanePart {
 LanePart lane_part(const layout::RegLayout& layout, const std::vector<std::int64_t>& weights);
 
 struct Context {
+  Context(const kernel::Program& of, const kernel::Launch& which, const target::Target& on) : program(of), launch(which), target(on) {}
+
   const kernel::Program& program;
   const kernel::Launch& launch;
   const target::Target& target;
@@ -34,7 +36,7 @@ struct Context {
   bool global_barriers = false;                          // blocks read what they write in global memory
 
   void line(const std::string& text);                    // indented
-  std::string fresh(const std::string& prefix) { return prefix + std::to_string(names_++); }
+  std::string fresh(const std::string& prefix) { return prefix + "_" + std::to_string(names_++); }
   // A constant at the kernel's start with this initializer; equal text gives the same name.
   std::string hoisted(const std::string& prefix, const std::string& type, const std::string& text);
   // Names of u32 values of this lane, "0u" when no bit adds anything. Combined by adding or by exclusive or.
@@ -50,6 +52,9 @@ struct Context {
   std::map<std::string, std::string> hoisted_;
   int names_ = 0;
 };
+
+// A cast that no parser takes for a declaration: T(U(name)) in parentheses would be one.
+inline std::string cast_to(const std::string& type, const std::string& text) { return "(" + type + ")(" + text + ")"; }
 
 // ---- types as text (hip_types.cpp) -----------------------------------------------------------------------------------
 std::string type_name(DType type);                       // of a value in an expression: "f16", "bool"; index: "i64"
@@ -72,6 +77,8 @@ std::string data_type(DType type, int elements);         // of a value of severa
 std::string register_value(const kernel::Storage& storage, int id, int reg);     // type_name(dtype)
 std::string register_store(const kernel::Storage& storage, int id, int reg, const std::string& value);  // one statement
 std::string registers_value(const kernel::Storage& storage, int id, const std::vector<int>& regs);      // data_type
+// A value of data_type from as many element texts (element_type).
+std::string vector_value(DType type, const std::vector<std::string>& elements);
 // Statements that give `name`, a variable of data_type, to registers.
 void registers_store(Context& context, int id, const std::vector<int>& regs, const std::string& name);
 
@@ -82,7 +89,6 @@ struct Text {
 };
 // One point of a map's iteration space: the register part of each index variable.
 struct MapPoint {
-  const kernel::Map* map = nullptr;
   kernel::Known registers;                               // index variable -> constant part
   std::map<int, std::string> lane_names;                 // index variable -> u32 name of the lane part
 };

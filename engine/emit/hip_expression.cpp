@@ -42,7 +42,7 @@ class Renderer {
       if (at != point_->registers.end()) {
         const std::string& lane = point_->lane_names.at(id);
         if (lane == "0u") return index_text(text_of(at->second), false);
-        return index_text(at->second == 0 ? "i32(" + lane + ")" : "i32(" + lane + " + " + unsigned_text(at->second) + ")", false);
+        return index_text(cast_to("i32", at->second == 0 ? lane : lane + " + " + unsigned_text(at->second)), false);
       }
     }
     return Text{"v" + std::to_string(id), wide(expr)};
@@ -63,8 +63,9 @@ class Renderer {
       yes.text = as_i64(yes);
       no.text = as_i64(no);
     }
-    const std::string name = expr.type == DType::index ? "" : type_name(expr.type);  // narrow types promote in ?:
-    return Text{name + "(" + condition.text + " ? " + yes.text + " : " + no.text + ")", is_wide};
+    const std::string text = condition.text + " ? " + yes.text + " : " + no.text;
+    if (expr.type == DType::index) return Text{"(" + text + ")", is_wide};
+    return Text{cast_to(type_name(expr.type), text), is_wide};  // narrow types promote in ?:
   }
 
   Result<Text> cast(const Expr& expr) {
@@ -73,7 +74,7 @@ class Renderer {
     if (from.type == expr.type) return value;
     if (expr.type != DType::index) return Text{converted(value.text, from.type, expr.type)};
     const bool narrow = is_integer(from.type) && (dtype_bits(from.type) < 32 || from.type == DType::i32);
-    if (narrow || from.type == DType::boolean) return index_text("i32(" + value.text + ")", false);
+    if (narrow || from.type == DType::boolean) return index_text(cast_to("i32", value.text), false);
     return index_text(converted(value.text, from.type, DType::i64), true);
   }
 
@@ -93,7 +94,7 @@ class Renderer {
   Result<Text> bitcast(const Expr& expr, const std::string& value) {
     const DType from = expr.args[0]->type;
     if (from == expr.type) return Text{value};
-    std::string text = from == DType::boolean ? "u8(" + value + ")" : from == DType::index ? "i64(" + value + ")" : value;
+    std::string text = from == DType::boolean ? cast_to("u8", value) : from == DType::index ? cast_to("i64", value) : value;
     text = "__builtin_bit_cast(" + element_type(expr.type) + ", " + text + ")";
     return Text{expr.type == DType::boolean ? "(" + text + " != 0)" : text, expr.type == DType::index};
   }
@@ -108,12 +109,12 @@ class Renderer {
     const bool truth = expr.type == DType::boolean;
     bool in_64 = !truth && wide(expr);
     for (const auto& arg : args) in_64 = in_64 || arg.wide;
-    if (expr.op == Op::popcount || expr.op == Op::clz || expr.op == Op::mulhi || expr.op == Op::shl) in_64 = true;
+    if (expr.op == Op::popcount || expr.op == Op::clz || expr.op == Op::mulhi || expr.op == Op::shl || expr.op == Op::shr) in_64 = true;
     std::vector<std::string> texts;
     for (const auto& arg : args) texts.push_back(in_64 ? as_i64(arg) : arg.text);
     KILN_TRY(std::string text, index_text_of(expr, texts, in_64));
     if (truth) return Text{std::move(text)};
-    if (in_64 && !wide(expr)) return index_text("i32(" + text + ")", false);
+    if (in_64 && !wide(expr)) return index_text(cast_to("i32", text), false);
     return index_text(std::move(text), in_64);
   }
 
@@ -145,10 +146,10 @@ class Renderer {
       return name + type + ">(" + a[0] + ", " + a[1] + ")";
     }
     const std::string by = std::to_string(divisor.integer) + "u";
-    const std::string value = unsigned_type + "(" + a[0] + ")";
-    if (expr.op == Op::mod) return type + "(" + value + " % " + by + ")";
-    if (expr.op == Op::floordiv) return type + "(" + value + " / " + by + ")";
-    return type + "((" + value + " + " + std::to_string(divisor.integer - 1) + "u) / " + by + ")";
+    const std::string value = cast_to(unsigned_type, a[0]);
+    if (expr.op == Op::mod) return cast_to(type, value + " % " + by);
+    if (expr.op == Op::floordiv) return cast_to(type, value + " / " + by);
+    return cast_to(type, "(" + value + " + " + std::to_string(divisor.integer - 1) + "u) / " + by);
   }
 
   Result<Text> tile(const Expr& expr) {
@@ -201,7 +202,7 @@ class Renderer {
 
 }  // namespace
 
-std::string as_i64(const Text& text) { return text.wide ? text.text : "i64(" + text.text + ")"; }
+std::string as_i64(const Text& text) { return text.wide ? text.text : cast_to("i64", text.text); }
 
 Result<Text> render(Context& context, const Expr& expr, const MapPoint* point, bool once) {
   return Renderer(context, point, once).render(expr);
@@ -225,7 +226,7 @@ Result<Indices> bounded_indices(Context& context, const std::vector<ExprPtr>& in
       const std::string name = context.fresh("i");
       context.line(std::string("const ") + (text.wide ? "i64 " : "i32 ") + name + " = " + text.text + ";");
       text.text = name;
-      const std::string test = std::string(text.wide ? "u64(" : "u32(") + name + ") < " + (text.wide ? std::to_string(shape[axis]) + "ul" : unsigned_text(shape[axis]));
+      const std::string test = cast_to(text.wide ? "u64" : "u32", name) + " < " + (text.wide ? std::to_string(shape[axis]) + "ul" : unsigned_text(shape[axis]));
       result.mask += (result.mask.empty() ? "" : " && ") + test;
     }
     result.texts.push_back(std::move(text));
@@ -247,7 +248,7 @@ Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor,
   std::string offset;
   for (std::size_t axis = 0; axis < at.texts.size(); ++axis) {
     const std::int64_t weight = tensor.strides[axis] * bytes;
-    const std::string term = narrow ? "u32(" + at.texts[axis].text + ") * " + unsigned_text(weight) : as_i64(at.texts[axis]) + " * " + text_of(weight);
+    const std::string term = narrow ? cast_to("u32", at.texts[axis].text) + " * " + unsigned_text(weight) : as_i64(at.texts[axis]) + " * " + text_of(weight);
     offset += (offset.empty() ? "" : " + ") + term;
   }
   if (offset.empty()) offset = "0u";
@@ -257,7 +258,7 @@ Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor,
 Result<ElementPlace> lds_place(Context& context, int storage, const std::vector<ExprPtr>& indices, const MapPoint* point) {
   KILN_TRY(const Indices at, bounded_indices(context, indices, context.storage(storage).shape, point));
   std::vector<std::string> coordinate;
-  for (const auto& text : at.texts) coordinate.push_back("u32(" + text.text + ")");
+  for (const auto& text : at.texts) coordinate.push_back(cast_to("u32", text.text));
   return ElementPlace{at.mask, lds_address_of(context, storage, coordinate)};
 }
 

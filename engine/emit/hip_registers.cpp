@@ -73,7 +73,7 @@ std::string register_value(const Storage& storage, int id, int reg) {
 }
 
 std::string register_store(const Storage& storage, int id, int reg, const std::string& value) {
-  const std::string element = storage.dtype == DType::boolean ? "u8(" + value + ")" : value;
+  const std::string element = storage.dtype == DType::boolean ? cast_to("u8", value) : value;
   if (!as_dwords(storage)) return held(storage, id, reg) + " = " + element + ";";
   const std::string at = held(storage, id, reg / 4);
   return at + " = insert_byte(" + at + ", " + std::to_string(reg % 4) + ", u8(" + element + "));";
@@ -86,13 +86,22 @@ std::string registers_value(const Storage& storage, int id, const std::vector<in
   if (!as_dwords(storage) && !dwords && consecutive(regs)) return held_run(storage, id, regs[0], count);
   const auto raw = [&](int reg) { return as_dwords(storage) ? byte_of(storage, id, reg) : held(storage, id, reg); };
   if (!dwords && count == 1) return as_dwords(storage) ? element_type(storage.dtype) + "(" + raw(regs[0]) + ")" : raw(regs[0]);
-  std::string text = dwords && count == 4 ? "" : data_type(storage.dtype, count) + "{";
+  std::vector<std::string> elements;
+  for (const int reg : regs) elements.push_back(raw(reg));
+  return vector_value(storage.dtype, elements);
+}
+
+std::string vector_value(DType type, const std::vector<std::string>& elements) {
+  const int count = static_cast<int>(elements.size());
+  if (count == 1) return elements[0];
+  const bool dwords = packs_dwords(type, count);
+  std::string text;
   for (int i = 0; i < count; i += dwords ? 4 : 1) {
     if (i > 0) text += ", ";
-    text += dwords ? "four_bytes(u8(" + raw(regs[i]) + "), u8(" + raw(regs[i + 1]) + "), u8(" + raw(regs[i + 2]) + "), u8(" + raw(regs[i + 3]) + "))"
-                   : element_type(storage.dtype) + "(" + raw(regs[i]) + ")";
+    text += dwords ? "four_bytes(u8(" + elements[i] + "), u8(" + elements[i + 1] + "), u8(" + elements[i + 2] + "), u8(" + elements[i + 3] + "))"
+                   : element_type(type) + "(" + elements[i] + ")";
   }
-  return dwords && count == 4 ? text : text + "}";
+  return dwords && count == 4 ? text : data_type(type, count) + "{" + text + "}";
 }
 
 void registers_store(Context& context, int id, const std::vector<int>& regs, const std::string& name) {

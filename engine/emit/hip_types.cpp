@@ -34,7 +34,7 @@ std::string real_literal(DType type, double value) {
 // ---- integers --------------------------------------------------------------------------------------------------------
 std::string modular(DType type, const std::string& a, const char* op, const std::string& b) {
   const std::string u = dtype_bits(type) == 64 ? "(u64)" : "(u32)";
-  return type_name(type) + "(" + u + a + " " + op + " " + u + b + ")";
+  return cast_to(type_name(type), u + a + " " + op + " " + u + b);
 }
 
 Result<std::string> integer_operation(Op op, DType type, const std::vector<std::string>& a) {
@@ -49,10 +49,10 @@ Result<std::string> integer_operation(Op op, DType type, const std::vector<std::
     case Op::ceildiv: return call("ceil_divide" + of, a);
     case Op::shl: return call("shift_left" + of, a);
     case Op::shr: return call("shift_right" + of, a);
-    case Op::bit_and: return name + "(" + a[0] + " & " + a[1] + ")";
-    case Op::bit_or: return name + "(" + a[0] + " | " + a[1] + ")";
-    case Op::bit_xor: return name + "(" + a[0] + " ^ " + a[1] + ")";
-    case Op::bit_not: return name + "(~" + a[0] + ")";
+    case Op::bit_and: return cast_to(name, a[0] + " & " + a[1]);
+    case Op::bit_or: return cast_to(name, a[0] + " | " + a[1]);
+    case Op::bit_xor: return cast_to(name, a[0] + " ^ " + a[1]);
+    case Op::bit_not: return cast_to(name, "~" + a[0]);
     case Op::min: return call("smaller" + of, a);
     case Op::max: return call("larger" + of, a);
     case Op::abs: return call("magnitude" + of, a);
@@ -65,8 +65,8 @@ Result<std::string> integer_operation(Op op, DType type, const std::vector<std::
 
 Result<std::string> boolean_operation(Op op, const std::vector<std::string>& a) {
   switch (op) {
-    case Op::bit_and: case Op::logical_and: return "bool(" + a[0] + " & " + a[1] + ")";
-    case Op::bit_or: case Op::logical_or: return "bool(" + a[0] + " | " + a[1] + ")";
+    case Op::bit_and: case Op::logical_and: return cast_to("bool", a[0] + " & " + a[1]);
+    case Op::bit_or: case Op::logical_or: return cast_to("bool", a[0] + " | " + a[1]);
     case Op::bit_xor: return "(" + a[0] + " != " + a[1] + ")";
     case Op::logical_not: return "(!" + a[0] + ")";
     default: return Error(ErrorCode::unsupported, std::string("operation ") + op_text(op) + " on boolean");
@@ -175,8 +175,8 @@ std::string converted(const std::string& text, DType from, DType to) {
   if (to == DType::boolean) return "(" + text + " != " + (is_float(from) ? type_name(from) + "(0)" : "0") + ")";
   if (to == DType::bf16) {
     if (from == DType::f64) return "to_bf16(" + text + ")";
-    if (from == DType::boolean) return "to_bf16(f32(" + text + "))";
-    if (is_float(from)) return "to_bf16(f32(" + text + "))";
+    if (from == DType::boolean) return "to_bf16(" + cast_to("f32", text) + ")";
+    if (is_float(from)) return "to_bf16(" + cast_to("f32", text) + ")";
     return "integer_to_bf16<" + type_name(from) + ">(" + text + ")";
   }
   const std::string name = type_name(to);
@@ -185,8 +185,8 @@ std::string converted(const std::string& text, DType from, DType to) {
     return "saturate<" + name + ", " + wide + ">(" + text + ")";
   }
   // Integers beyond f16's range round to infinity in f32's neighbourhood too: two roundings are one.
-  if (to == DType::f16 && !is_float(from)) return "f16(f32(" + text + "))";
-  return name + "(" + text + ")";
+  if (to == DType::f16 && !is_float(from)) return cast_to("f16", cast_to("f32", text));
+  return cast_to(name, text);
 }
 
 Result<std::string> operation(Op op, DType type, const std::vector<std::string>& args) {

@@ -50,8 +50,8 @@ bool Flights::watch(const WaiterPtr& waiter) {
     if (const auto flight = waiter->flight.lock(); flight && !flight->holder.empty()) error->message += " while " + flight->holder;
   }
   if (!error) return false;
-  detach(waiter);
   waiter->finish(std::move(*error));
+  detach(waiter);  // after it: see the end of join
   return true;
 }
 
@@ -84,11 +84,8 @@ void Flights::join(const Key& key, const KnownCompilerPtr& compiler, const Waite
     there->waiters.push_back(waiter);
     waiter->flight = there;
   }
-  poller_.until([this, waiter] { return watch(waiter); });
-  if (!flight) {
-    waiter->report("joined a compile of the same kernel", 0.1);
-    return;
-  }
+  if (waiter->finished()) detach(waiter);  // it left before it was in the flight
+  if (!flight) return waiter->report("joined a compile of the same kernel", 0.1);
   if (!attempt(flight)) poller_.until([this, flight] { return attempt(flight); });
 }
 

@@ -60,7 +60,7 @@ class Flights {
  public:
   Flights(ObjectStore& store, compile::WorkerPool& pool, Poller& poller, FlightHooks hooks)
       : store_(store), pool_(pool), poller_(poller), hooks_(std::move(hooks)) {}
-  // Compiles `key` for `waiter`, or joins who does. `compiler` made the key.
+  // Compiles `key` for `waiter`, or joins who does. `compiler` made the key. The caller has the waiter watched.
   void join(const Key& key, const KnownCompilerPtr& compiler, const WaiterPtr& waiter);
   // From the poller, every few ms: answers a waiter that was cancelled or is late, and detaches it. True when it is finished.
   bool watch(const WaiterPtr& waiter);

@@ -42,6 +42,7 @@ struct StoreStats {
   std::string path;               // the folder, "" when there is none
   bool writable = false;          // false: compiles are served uncached; why_not_writable says why
   std::string why_not_writable;
+  std::string why_no_locks;       // "": compile locks work; else why processes may compile the same key side by side
   std::uint64_t entries = 0, bytes = 0;           // on disk now
   std::uint64_t entries_max = 0, bytes_max = 0;   // eviction limits
   std::uint64_t hits = 0, misses = 0, stores = 0, store_failures = 0, evictions = 0, quarantined = 0;  // of this process

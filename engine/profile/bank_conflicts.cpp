@@ -14,7 +14,8 @@ using kernel::Storage;
 using target::LdsOperation;
 
 // Distinct dwords of one phase in its fullest bank, 0 when no lane is active.
-int phase_cost(const std::vector<int>& lanes, const std::vector<std::int64_t>& offsets, int banks, std::int64_t first_byte, int bytes) {
+int phase_cost(const std::vector<int>& lanes, const std::vector<std::int64_t>& offsets, int banks,
+               std::int64_t first_byte, int bytes) {
   std::map<std::int64_t, std::set<std::int64_t>> dwords_in_bank;
   for (const int lane : lanes) {
     if (lane >= static_cast<int>(offsets.size()) || offsets[lane] < 0) continue;
@@ -39,7 +40,9 @@ class Collector {
   Collector(const Launch& launch, const target::Target& target) : launch_(launch), target_(target) {}
 
   Status body(const kernel::Body& statements, const std::string& path) {
-    for (std::size_t i = 0; i < statements.size(); ++i) KILN_CHECK(statement(statements[i], path + "/" + std::to_string(i)));
+    for (std::size_t i = 0; i < statements.size(); ++i) {
+      KILN_CHECK(statement(statements[i], path + "/" + std::to_string(i)));
+    }
     return ok();
   }
   std::vector<LdsInstruction> take() { return std::move(list_); }
@@ -54,6 +57,7 @@ class Collector {
     }
     if (const auto* one = std::get_if<kernel::Convert>(&stmt.node)) return convert(path, *one);
     if (const auto* one = std::get_if<kernel::Map>(&stmt.node)) return map(path, *one);
+    if (const auto* one = std::get_if<kernel::Reduce>(&stmt.node)) return reduce(path, *one);
     if (const auto* one = std::get_if<kernel::For>(&stmt.node)) return body(one->body, path + "/for");
     if (const auto* one = std::get_if<kernel::If>(&stmt.node)) {
       KILN_CHECK(body(one->then, path + "/then"));
@@ -62,7 +66,8 @@ class Collector {
     return ok();
   }
 
-  Status vectors(const std::string& path, LdsOperation operation, const Storage& regs, const kernel::LdsRef& ref, int bytes) {
+  Status vectors(const std::string& path, LdsOperation operation, const Storage& regs, const kernel::LdsRef& ref,
+                 int bytes) {
     const Storage& lds = launch_.storages[ref.storage];
     KILN_TRY(const auto accesses, kernel::vector_accesses(regs, lds.lds_layout.contiguous, bytes));
     for (const auto& access : accesses) {
@@ -85,6 +90,33 @@ class Collector {
     return vectors(path, LdsOperation::read, to, whole, kernel::lds_vector_bytes(to, lds));
   }
 
+  // Across waves: each register of the result is written once, as this wave's part (wave 0: part 0), and read for every
+  // part.
+  Status reduce(const std::string& path, const kernel::Reduce& reduce) {
+    const auto parts = kernel::reduce_parts(launch_.storages[reduce.from].reg_layout, reduce.axis);
+    if (reduce.scratch < 0 || parts.count() == 1) return ok();
+    const auto& to = launch_.storages[reduce.to].reg_layout;
+    const auto& lds = launch_.storages[reduce.scratch].lds_layout;
+    const auto offsets = [&](int reg, int part) {
+      std::vector<std::int64_t> lanes;
+      for (int lane = 0; lane < launch_.wave; ++lane) {
+        auto place = to.at(reg, lane, 0);
+        place.insert(place.begin(), part);
+        lanes.push_back(lds.offset(place));
+      }
+      return lanes;
+    };
+    for (int reg = 0; reg < to.registers(); ++reg) {
+      add(path, LdsOperation::write, reduce.scratch, lds.element_bytes, offsets(reg, 0));
+    }
+    for (int reg = 0; reg < to.registers(); ++reg) {
+      for (int part = 0; part < parts.count(); ++part) {
+        add(path, LdsOperation::read, reduce.scratch, lds.element_bytes, offsets(reg, part));
+      }
+    }
+    return ok();
+  }
+
   // Elementwise accesses: one instruction of one element for each register of the iteration.
   Status map(const std::string& path, const kernel::Map& map) {
     for (const auto& item : map.body) {
@@ -94,8 +126,12 @@ class Collector {
       };
       kernel::for_each_node(*item.value, collect);
       for (const auto& index : item.indices) kernel::for_each_node(*index, collect);
-      for (const auto* read : reads) elements(path, LdsOperation::read, map, static_cast<int>(read->integer), read->args);
-      if (item.let < 0 && !item.tensor && is_lds(item.target)) elements(path, LdsOperation::write, map, item.target, item.indices);
+      for (const auto* read : reads) {
+        elements(path, LdsOperation::read, map, static_cast<int>(read->integer), read->args);
+      }
+      if (item.let < 0 && !item.tensor && is_lds(item.target)) {
+        elements(path, LdsOperation::write, map, item.target, item.indices);
+      }
     }
     return ok();
   }
@@ -135,7 +171,8 @@ class Collector {
 
   bool is_lds(int storage) const { return launch_.storages[storage].kind == Storage::Kind::lds; }
 
-  void add(const std::string& path, LdsOperation operation, int storage, int bytes, const std::vector<std::int64_t>& offsets) {
+  void add(const std::string& path, LdsOperation operation, int storage, int bytes,
+           const std::vector<std::int64_t>& offsets) {
     LdsInstruction one;
     one.statement = path;
     one.storage = storage;

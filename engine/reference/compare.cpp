@@ -24,12 +24,13 @@ Format format_of(DType type) {
 
 double tolerance_at(double reference, double scale, const Format& format, const ToleranceSpec& spec) {
   const auto k = static_cast<double>(spec.k);
+  const double magnitude = std::min(std::fabs(reference), format.beyond);
   double gemm = spec.k > 0 ? 2 * (k + 8) * spec.accumulator_unit * scale : 0;
   if (spec.flushes_denormals) gemm += k * 0x1p-126 * spec.operand_max;
   switch (spec.kind) {
     case ToleranceClass::exact: return 0;
-    case ToleranceClass::gemm: return 2 * format.unit * std::max(std::fabs(reference), format.normal_min) + gemm;
-    case ToleranceClass::rowwise: return 4 * format.unit * std::max(1.0, std::fabs(reference)) + 1e-5 + gemm;
+    case ToleranceClass::gemm: return 2 * format.unit * std::max(magnitude, format.normal_min) + gemm;
+    case ToleranceClass::rowwise: return 4 * format.unit * std::max(1.0, magnitude) + 1e-5 + gemm;
   }
   return 0;
 }

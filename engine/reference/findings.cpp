@@ -1,7 +1,5 @@
 #include "engine/reference/findings.hpp"
 
-#include "engine/reference/state.hpp"
-
 namespace kiln::reference {
 namespace {
 
@@ -24,10 +22,6 @@ Error finding(const Place& place, Diagnostic diagnostic) {
   std::vector<Diagnostic> list;
   list.push_back(std::move(diagnostic));
   return program_error(std::move(summary), std::move(list));
-}
-
-std::string other_iteration(const Place& place, std::uint32_t other) {
-  return other == Watch::many ? "several other iterations" : iteration_text(place, other);
 }
 
 }  // namespace
@@ -98,7 +92,7 @@ Error map_race(const Place& place, const std::string& object, std::span<const st
                std::uint32_t other) {
   Diagnostic d;
   d.message = std::string("race in a map: ") + iteration_text(place, place.iteration) + (writes ? " writes " : " reads ") + object +
-              index_text(indices) + ", which " + other_iteration(place, other) + (writes ? " reads or writes" : " writes") +
+              index_text(indices) + ", which " + iteration_text(place, other) + (writes ? " reads or writes" : " writes") +
               ", in block " + tuple_text(place.block);
   d.expected = "elements that one iteration writes are touched by no other";
   d.found = object + index_text(indices) + " touched by two";
@@ -109,9 +103,8 @@ Error map_race(const Place& place, const std::string& object, std::span<const st
 Error block_race(const Place& place, const std::string& tensor, std::span<const std::int64_t> indices, bool writes,
                  std::uint32_t other) {
   Diagnostic d;
-  const auto others = other == Watch::many ? "several other blocks touch" : block_text(*place.launch, other) + " touches";
   d.message = "race between blocks: block " + tuple_text(place.block) + (writes ? " writes " : " reads ") + tensor +
-              index_text(indices) + ", which " + others + " too";
+              index_text(indices) + ", which " + block_text(*place.launch, other) + (writes ? " reads or writes" : " writes");
   d.expected = "elements that one block writes are touched by no other block of the launch";
   d.found = tensor + index_text(indices) + " touched by two";
   d.hint = "make the blocks' regions disjoint, or split the work into two launches";

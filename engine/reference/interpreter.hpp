@@ -31,7 +31,7 @@ struct RunOptions {
 // too. Only what is evaluated counts: `a && b`, `a || b` and `x if c else y` evaluate what they need.
 // Requires: check(program) is fine.
 // `error_scale`, when given, receives one f64 an element of each written tensor: Σ|a·b| behind the value where it came from a
-// gemm (0 elsewhere), what the tolerance needs, carried through arithmetic (error_scale.hpp); same order as the arguments, empty for tensors that are only read.
+// gemm or a sum (0 elsewhere), what the tolerance needs, carried through arithmetic (error_scale.hpp); same order as the arguments, empty for tensors that are only read.
 Status run(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options = {},
            std::vector<std::vector<double>>* error_scale = nullptr);
 
@@ -42,7 +42,7 @@ Status run(const bound::Program& program, std::span<const Argument> arguments, c
 //   exact    the same value; NaN equals NaN, -0 equals 0
 //   gemm     2·u·max(|ref|, smallest normal) + 2·(K+8)·a·S
 //            One u·|ref| is the rounding of the result, the other that of the reference, which is rounded once too.
-//   rowwise  4·u·max(1, |ref|) + 1e-5, and the gemm term 2·(K+8)·a·S where the program has gemms
+//   rowwise  4·u·max(1, |ref|) + 1e-5 + 2·(K+8)·a·S; K is 0 and the last term absent for programs that normalise
 // Where the matrix unit flushes denormals, gemm's term gains K·2^-126·operand_max.
 // An infinity against a finite value is taken as the next power of two beyond the type's range. Integers are always exact.
 struct Comparison {
@@ -55,16 +55,20 @@ struct Comparison {
 enum class ToleranceClass : std::uint8_t { exact, gemm, rowwise };  // rowwise: softmax, norms, attention, epilogues
 struct ToleranceSpec {
   ToleranceClass kind = ToleranceClass::rowwise;
-  std::int64_t k = 0;             // the longest contraction; 0: no gemm
+  std::int64_t k = 0;             // the longest contraction; 0: no term for it
   bool flushes_denormals = false;
   double accumulator_unit = 0x1p-24;  // a
   double operand_max = 1;         // max(|a|max, |b|max, 1), for flushes_denormals
 };
 // What a program's outputs are compared with. exact: no float arithmetic but operations that are one correct rounding (copies,
-// casts, + - * / sqrt fma, max, min) and no gemm on floats; gemm: gemms on floats and otherwise only copies, fills and casts;
-// rowwise: everything else. K is a gemm's own times the trips of the loops in which its result accumulates (upper bounds
-// where the trips depend on the block). Flushing: gfx90a's f16 and bf16.
+// casts, + - * / sqrt fma, max, min) and no sums of floats; gemm: gemms on floats and otherwise only copies, fills and casts;
+// rowwise: everything else. K is the longest contraction, of a gemm or of a sum: its own length times the trips of the loops in
+// which its result accumulates (an upper bound where the trips depend on the block). A program that normalises (a reduce on
+// floats beside a division or a function such as exp or rsqrt: softmax, norms, attention) has rowwise without that term,
+// since what it sums is scaled back to 1. Flushing: gfx90a's f16 and bf16.
 ToleranceSpec tolerance_of(const bound::Program& program);
+// That K by itself, for callers that want the term where tolerance_of leaves it out.
+std::int64_t longest_contraction(const bound::Program& program);
 // `got` and `want` hold the same number of elements; `error_scale` one each, or is empty (all 0).
 Comparison compare(DType dtype, ByteView got, ByteView want, std::span<const double> error_scale, const ToleranceSpec& spec);
 

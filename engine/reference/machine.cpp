@@ -68,7 +68,7 @@ Status Machine::run() {
   const std::int64_t gx = launch_.grid[0], gy = launch_.grid[1], gz = launch_.grid[2];
   if (gx == 0 || gy == 0 || gz == 0) return {};
   const auto blocks = static_cast<__int128>(gx) * gy * gz;
-  if (blocks >= Watch::many) return Error(ErrorCode::resource_limit, "the interpreter runs fewer than 2^32 - 2 blocks a launch");
+  if (blocks >= Watch::none) return Error(ErrorCode::resource_limit, "the interpreter runs fewer than 2^32 - 1 blocks a launch");
   block_number_ = 0;
   for (std::int64_t z = 0; z < gz; ++z)
     for (std::int64_t y = 0; y < gy; ++y)

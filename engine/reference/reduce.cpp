@@ -22,7 +22,7 @@ void add_float(ReduceOp op, Total& total, double x, double scale) {
   switch (op) {
     case ReduceOp::sum:
       total.value.real += x;
-      total.scale += scale;
+      total.scale = finite_scale(total.scale + scale + std::fabs(x));
       break;
     case ReduceOp::prod:
       total.scale = finite_scale(total.scale * std::fabs(x) + scale * std::fabs(total.value.real));
@@ -90,6 +90,7 @@ Status Machine::reduce_row(const bound::Reduce& reduce, std::int64_t first, std:
     if (!floats) x = bound::convert(x, source, target);
     if (!started) {
       total = {floats && reduce.op == ReduceOp::absmax ? bound::real_value(std::fabs(x.real)) : x, scale};
+      if (floats && reduce.op == ReduceOp::sum) total.scale = finite_scale(scale + std::fabs(x.real));
       started = true;
     } else if (floats) {
       add_float(reduce.op, total, x.real, scale);

@@ -14,19 +14,21 @@ namespace kiln::reference {
 // Who wrote and who read an element: an iteration of a map, or a block of a launch, by number. At most one writer is ever
 // kept, since a second one is a finding.
 struct Watch {
-  static constexpr std::uint32_t none = 0xffffffff, many = 0xfffffffe;
-  std::uint32_t writer = none, reader = none;
+  static constexpr std::uint32_t none = 0xffffffff;
+  std::uint32_t writer = none, reader = none, second_reader = none;
 
   // Marks a read. The number of the writer that it races with, or `none`.
   std::uint32_t read_by(std::uint32_t who) {
     if (writer != none && writer != who) return writer;
-    reader = reader == none || reader == who ? who : many;
+    if (reader == none) reader = who;
+    else if (reader != who) second_reader = who;
     return none;
   }
-  // Marks a write. The number of the writer or reader (`many`: several) that it races with, or `none`.
+  // Marks a write. The number of the writer or of a reader that it races with, or `none`.
   std::uint32_t written_by(std::uint32_t who) {
     if (writer != none && writer != who) return writer;
     if (reader != none && reader != who) return reader;
+    if (second_reader != none) return second_reader;
     writer = who;
     return none;
   }

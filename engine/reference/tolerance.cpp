@@ -90,7 +90,7 @@ class Survey {
     Ranges ranges(launch);
     body(launch.body, ranges);
   }
-  bool float_gemm = false, arithmetic = false, inexact = false, low_precision = false;
+  bool float_gemm = false, arithmetic = false, inexact = false, low_precision = false, reduces = false, divides = false;
 
  private:
   struct Loop {
@@ -138,20 +138,26 @@ class Survey {
     spec_.accumulator_unit = float_gemm ? std::max(spec_.accumulator_unit, unit_roundoff(c.dtype)) : unit_roundoff(c.dtype);
     float_gemm = true;
     low_precision = low_precision || a.dtype == DType::f16 || a.dtype == DType::bf16;
-    auto k = static_cast<double>(a.shape[gemm.transpose_a ? 0 : 1]);
-    for (std::size_t i = loops_.size(); i-- > 0 && !renews(*loops_[i].body, gemm.c);) k *= std::max(1.0, loops_[i].trips);
+    contraction(a.shape[gemm.transpose_a ? 0 : 1], gemm.c, !gemm.clear);
+  }
+  void contraction(std::int64_t length, int result, bool accumulates) {
+    auto k = static_cast<double>(length);
+    for (std::size_t i = loops_.size(); accumulates && i-- > 0 && !renews(*loops_[i].body, result);) k *= std::max(1.0, loops_[i].trips);
     spec_.k = std::max(spec_.k, static_cast<std::int64_t>(std::min(k, 1e15)));
   }
   void add(const bound::Reduce& reduce) {
-    if (!is_float(launch_->tiles[static_cast<std::size_t>(reduce.from)].dtype)) return;
-    arithmetic = true;
+    const auto& from = launch_->tiles[static_cast<std::size_t>(reduce.from)];
+    if (!is_float(from.dtype)) return;
+    arithmetic = reduces = true;
     inexact = inexact || reduce.op == tile::ReduceOp::sum || reduce.op == tile::ReduceOp::prod;
+    if (reduce.op == tile::ReduceOp::sum) contraction(from.shape[static_cast<std::size_t>(reduce.axis)], reduce.to, reduce.accumulate);
   }
   void expr(const Expr& e) {
     const bool operation = e.kind == Expr::Kind::unary || e.kind == Expr::Kind::binary || e.kind == Expr::Kind::call;
     if (operation && is_float(e.args[0]->type)) {
       arithmetic = true;
       inexact = inexact || !bound::is_exact(e.op);
+      divides = divides || e.op == Op::div || !bound::is_exact(e.op);
     }
     for (const auto& arg : e.args) expr(*arg);
   }
@@ -170,8 +176,16 @@ ToleranceSpec tolerance_of(const bound::Program& program) {
   for (const auto& launch : program.launches) survey.launch(launch);
   if (survey.float_gemm) spec.kind = survey.arithmetic ? ToleranceClass::rowwise : ToleranceClass::gemm;
   else spec.kind = survey.inexact ? ToleranceClass::rowwise : ToleranceClass::exact;
+  if (spec.kind == ToleranceClass::exact || (survey.reduces && survey.divides)) spec.k = 0;
   spec.flushes_denormals = survey.float_gemm && survey.low_precision && program.target.starts_with("gfx90a");
   return spec;
+}
+
+std::int64_t longest_contraction(const bound::Program& program) {
+  ToleranceSpec spec;
+  Survey survey(program, spec);
+  for (const auto& launch : program.launches) survey.launch(launch);
+  return spec.k;
 }
 
 }  // namespace kiln::reference

@@ -40,6 +40,15 @@ std::string type_words(const Value& value) {
   return value.type() == DType::index ? "an index" : dtype_name(value.type());
 }
 
+bool leaves(const Value& index, std::int64_t extent, bool certain) {
+  if (index.range.hi < 0 || index.range.lo >= extent) return true;
+  return certain && index.exact && (index.range.lo < 0 || index.range.hi >= extent);
+}
+
+std::string range_words(const Range& range) {
+  return range.single() ? std::to_string(range.lo) : std::to_string(range.lo) + " to " + std::to_string(range.hi);
+}
+
 Value ExpressionBinder::mistake(const Expr& expr, About about, Finding finding) {
   context_.findings.add(*text_, expr, about, std::move(finding));
   return {};
@@ -111,8 +120,8 @@ Value ExpressionBinder::element(const Expr& expr) {
   const Named* found = context_.names.find(expr.text);
   if (!found) return mistake(expr, About::structure, {"nothing is called '" + expr.text + "'"});
   if (found->kind == Named::Kind::value || found->kind == Named::Kind::absent) {
-    if (found->kind == Named::Kind::value) return mistake(expr, About::structure, {"'" + expr.text + "' has no elements"});
-    return named(expr, *found);
+    if (found->kind == Named::Kind::absent) return named(expr, *found);
+    return found->value ? mistake(expr, About::structure, {"'" + expr.text + "' has no elements"}) : Value{};
   }
   bound::Expr node;
   if (found->kind == Named::Kind::tile) {
@@ -146,10 +155,10 @@ bool ExpressionBinder::element_indices(const Expr& expr, const std::vector<std::
       good = false;
       continue;
     }
-    if (axis < shape.size() && (index.range.hi < 0 || index.range.lo >= shape[axis]))
+    const bool is_tile = node.kind == bound::Expr::Kind::tile;
+    if (axis < shape.size() && leaves(index, shape[axis], is_tile && conditional_ == 0))
       mistake(arg, About::size, {"index out of range: axis " + std::to_string(axis) + " of '" + expr.text + "' has extent " +
-                                 std::to_string(shape[axis]), "0 to " + std::to_string(shape[axis] - 1),
-                                 index.range.single() ? std::to_string(index.range.lo) : "at least " + std::to_string(index.range.lo)});
+                                 std::to_string(shape[axis]), "0 to " + std::to_string(shape[axis] - 1), range_words(index.range)});
     node.args.push_back(std::move(index.expr));
   }
   return good;

@@ -89,9 +89,13 @@ class ExpressionBinder {
 
   BindContext& context_;
   const tile::Text* text_ = nullptr;  // being bound
+  int conditional_ = 0;               // inside a branch that may not be taken
 };
 
 // "f32", "an index", "a literal": for messages.
 std::string type_words(const Value& value);
+std::string range_words(const Range& range);
+// Whether an index is known to leave 0 … extent - 1: for all its values, or where it is `certain` to be used, for some.
+bool leaves(const Value& index, std::int64_t extent, bool certain);
 
 }  // namespace kiln::specialize

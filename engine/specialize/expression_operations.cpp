@@ -1,6 +1,7 @@
 // Operations, conversions and calls of the expression binder.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 
 #include "engine/ir/bound/arithmetic.hpp"
 #include "engine/specialize/expression_binder.hpp"
@@ -23,6 +24,29 @@ bool literals_only(const tile::Expr& expr) {
     case Kind::select: return literals_only(*expr.args[1]) && literals_only(*expr.args[2]);
     default: return false;
   }
+}
+
+// (x + 3) - 5 is x + -2: index arithmetic is that of mathematical integers. `node` is folded.
+bound::ExprPtr gather_constants(bound::ExprPtr node) {
+  const auto additive = [](const bound::Expr& e) { return e.kind == bound::Expr::Kind::binary && (e.op == Op::add || e.op == Op::sub); };
+  const auto constant = [](const bound::Expr& e) -> std::optional<std::int64_t> {
+    if (e.kind != bound::Expr::Kind::integer || std::abs(e.integer) > (std::int64_t(1) << 60)) return std::nullopt;
+    return e.integer;
+  };
+  if (!additive(*node) || !additive(*node->args[0])) return node;
+  const bound::Expr& inner = *node->args[0];
+  const auto outer_term = constant(*node->args[1]), inner_term = constant(*inner.args[1]);
+  if (!outer_term || !inner_term) return node;
+  const std::int64_t sum = (node->op == Op::add ? *outer_term : -*outer_term) + (inner.op == Op::add ? *inner_term : -*inner_term);
+  return sum < 0 ? bound::make_binary(Op::sub, inner.args[0], bound::make_integer(-sum))
+                 : bound::make_binary(Op::add, inner.args[0], bound::make_integer(sum));
+}
+
+// Sums and products of different indices reach the ends of their ranges.
+void keep_exactness(Op op, const std::vector<Value>& args, Value& value) {
+  if (op != Op::add && op != Op::sub && op != Op::mul && op != Op::neg) return;
+  value.exact = args[0].exact && (args.size() == 1 || (args[1].exact && (args[0].map_indices & args[1].map_indices) == 0));
+  value.map_indices = args[0].map_indices | (args.size() > 1 ? args[1].map_indices : 0);
 }
 
 std::string operation_words(Op op) { return "'" + std::string(op_text(op)) + "'"; }
@@ -52,7 +76,10 @@ Value ExpressionBinder::logical(const Expr& expr) {
     const bool decided = (left.expr->integer != 0) == (expr.op == Op::logical_or);
     if (decided) return left;
   }
+  const bool certain = left.constant();
+  conditional_ += certain ? 0 : 1;
   Value right = bind(*expr.args[1], DType::boolean);
+  conditional_ -= certain ? 0 : 1;
   if (!left || !right) return {};
   std::vector<Value> args;
   args.push_back(std::move(left));
@@ -178,8 +205,9 @@ Value ExpressionBinder::apply_index(const Expr& expr, Op op, const std::vector<V
     if (decide(order, second, args[0].range) == true) return args[1];
   }
   if (op == Op::mod && args[0].range.lo >= 0 && second.lo > 0 && args[0].range.hi < second.lo) return args[0];
-  Value value = typed_value(bound::fold(std::move(node)), *range, reads);
+  Value value = typed_value(gather_constants(bound::fold(std::move(node))), *range, reads);
   value.literal = literal;
+  keep_exactness(op, args, value);
   return value;
 }
 
@@ -206,8 +234,10 @@ Value ExpressionBinder::select(const Expr& expr, std::optional<DType> expected) 
   if (condition && (!condition.is_typed() || condition.type() != DType::boolean))
     condition = mistake(*expr.args[0], About::structure, {"a condition is a boolean", "a comparison", type_words(condition)});
   if (condition.constant()) return bind(*expr.args[condition.expr->integer != 0 ? 1 : 2], expected);
+  ++conditional_;
   Value a = bind(*expr.args[1], expected);
   Value b = bind(*expr.args[2], a.is_typed() && !a.literal ? std::optional(a.type()) : expected);
+  --conditional_;
   if (!condition || !a || !b) return {};
   if (!a.is_typed() || !b.is_typed())
     return mistake(expr, About::structure, {"only a compile-time condition chooses between types or words", "", type_words(a)});
@@ -303,7 +333,8 @@ Value ExpressionBinder::convert_literal(const Expr& expr, const Value& value, DT
       return mistake(expr, About::structure, {std::string("the literal does not fit in ") + dtype_name(type), "a smaller number, or inf"});
     return typed_value(bound::make_real(rounded, type));
   }
-  if (real) return mistake(expr, About::structure, {std::string("a real literal where ") + (type == DType::index ? "an index" : dtype_name(type)) + " is needed", "an integer"});
+  if (real) return mistake(expr, About::structure, {std::string("a real literal where ") + (type == DType::index ? "an index" : dtype_name(type)) + " is needed", "an integer", "",
+                                                      "make the other operand a float: cast(x, f32)"});
   const std::int64_t number = value.expr->integer;
   const Range fits = type == DType::u64 ? Range{0, INT64_MAX} : range_of_type(type);
   if (number < fits.lo || number > fits.hi || type == DType::boolean)

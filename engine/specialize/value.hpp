@@ -21,6 +21,8 @@ struct Value {
   bool literal = false;        // typed: a literal (index or f64) that takes the other operand's type
   bool reads_elements = false; // typed: depends on elements of tiles or tensors
   Range range;                 // typed, of an integer type or index
+  bool exact = false;          // both ends of `range` are reached by iterations of the map around it
+  unsigned map_indices = 0;    // exact: which of the map's indices it is made of, a bit each
   DType dtype = DType::index;
   std::string text;
 
@@ -35,6 +37,7 @@ inline Value integer_value(std::int64_t value, DType type = DType::index) {
   v.kind = Value::Kind::typed;
   v.expr = bound::make_integer(value, type);
   v.range = point(v.expr->integer);
+  v.exact = true;
   return v;
 }
 inline Value boolean_value(bool value) { return integer_value(value ? 1 : 0, DType::boolean); }

@@ -20,7 +20,7 @@ std::optional<std::int64_t> checked(Op op, std::int64_t a, std::int64_t b) {
     case Op::sub: return __builtin_sub_overflow(a, b, &result) ? std::nullopt : std::optional(result);
     case Op::mul: return __builtin_mul_overflow(a, b, &result) ? std::nullopt : std::optional(result);
     case Op::floordiv: if (b == 0 || (b == -1 && a == INT64_MIN)) return std::nullopt; return floor_div(a, b);
-    case Op::mod: if (b == 0 || b == -1) return b == 0 ? std::nullopt : std::optional<std::int64_t>(0); return a - b * floor_div(a, b);
+    case Op::mod: if (b == 0) return std::nullopt; return b == -1 ? 0 : a - b * floor_div(a, b);
     case Op::ceildiv: if (b == 0 || b == -1) return std::nullopt; return floor_div(a, b) + (a % b != 0 ? 1 : 0);
     case Op::min: return std::min(a, b);
     case Op::max: return std::max(a, b);

@@ -13,8 +13,8 @@ namespace kiln::kernel {
 // What is known about variables: exact values.
 using Known = std::map<int, std::int64_t>;
 
-// The value of an expression of type index (or boolean), nullopt when it depends on what is not in `known`: block ids, scalars,
-// elements. Also nullopt for a division by zero or a result beyond 64 bits.
+// The value of an expression of type index (or boolean), nullopt when it depends on what is not in `known`: block ids,
+// scalars, elements. Also nullopt for a division by zero or a result beyond 64 bits.
 std::optional<std::int64_t> evaluate(const bound::Expr& expr, const Known& known);
 
 // Inclusive bounds of an expression.
@@ -30,8 +30,8 @@ std::optional<Interval> range_of(const bound::Expr& expr, const Ranges& ranges);
 // Calls `visit` for the expression and all below it, operands before the node itself.
 void for_each_node(const bound::Expr& expr, const std::function<void(const bound::Expr&)>& visit);
 
-// Whether all lanes and waves of a block compute the same value: no element of a register array takes part. `is_register` says
-// which tile ids are register arrays.
+// Whether all lanes and waves of a block compute the same value: no element of a register array takes part.
+// `is_register` says which tile ids are register arrays.
 bool is_uniform(const bound::Expr& expr, const std::function<bool(int)>& is_register);
 
 }  // namespace kiln::kernel

@@ -34,16 +34,19 @@ Result<std::vector<VectorAccess>> vector_accesses(const Storage& regs, int axis,
   if (axis < 0 || axis >= layout.rank()) return refused(regs.name + " has no axis " + std::to_string(axis));
   const int elements = vector_bytes / element_bytes;
   if (!layout::is_power_of_two(elements) || vector_bytes % element_bytes != 0) {
-    return refused("a vector of " + std::to_string(vector_bytes) + " bytes does not hold 2^n elements of " + dtype_name(regs.dtype));
+    return refused("a vector of " + std::to_string(vector_bytes) + " bytes does not hold 2^n elements of " +
+                   dtype_name(regs.dtype));
   }
   if (!aligned_everywhere(layout, axis, elements)) {
-    return refused(regs.name + ": lanes or waves are nearer than a vector of " + std::to_string(vector_bytes) + " bytes along axis " +
-                   std::to_string(axis));
+    return refused(regs.name + ": lanes or waves are nearer than a vector of " + std::to_string(vector_bytes) +
+                   " bytes along axis " + std::to_string(axis));
   }
   const int count = layout.registers();
   std::map<Coordinate, int> register_at;
   for (int r = 0; r < count; ++r) {
-    if (!register_at.emplace(layout.of_register(r), r).second) return refused(regs.name + " holds an element in two registers");
+    if (!register_at.emplace(layout.of_register(r), r).second) {
+      return refused(regs.name + " holds an element in two registers");
+    }
   }
   std::vector<VectorAccess> accesses;
   for (int r = 0; r < count; ++r) {
@@ -53,8 +56,8 @@ Result<std::vector<VectorAccess>> vector_accesses(const Storage& regs, int axis,
     for (int e = 0; e < elements; ++e, ++place[axis]) {
       const auto found = register_at.find(place);
       if (found == register_at.end()) {
-        return refused(regs.name + ": a lane does not hold " + std::to_string(elements) + " elements in a row along axis " +
-                       std::to_string(axis));
+        return refused(regs.name + ": a lane does not hold " + std::to_string(elements) +
+                       " elements in a row along axis " + std::to_string(axis));
       }
       access.registers.push_back(found->second);
     }
@@ -81,8 +84,8 @@ int lds_vector_bytes(const Storage& regs, const layout::LdsLayout& lds) {
   return std::max(bytes, element_bytes);
 }
 
-std::vector<std::int64_t> lane_offsets(const Storage& regs, const Storage& lds, const LdsRef& ref, const VectorAccess& access,
-                                       int lanes, int wave) {
+std::vector<std::int64_t> lane_offsets(const Storage& regs, const Storage& lds, const LdsRef& ref,
+                                       const VectorAccess& access, int lanes, int wave) {
   std::vector<std::int64_t> offsets(lanes);
   for (int lane = 0; lane < lanes; ++lane) {
     Coordinate place = regs.reg_layout.at(access.registers.front(), lane, wave);

@@ -28,7 +28,8 @@ Status check_instruction(const target::MatrixInstruction& instruction) {
   return ok();
 }
 
-// The waves of the other axis repeat the operand: free wave bits below (b's waves come first) or above the operand's own.
+// The waves of the other axis repeat the operand: free wave bits below (b's waves come first) or above the operand's
+// own.
 void append_waves(std::vector<BitSource>& order, Operand operand, const WaveGrid& grid) {
   if (operand == Operand::a) {
     order.push_back({BitSource::wave, grid.n_bits, -1});
@@ -59,7 +60,8 @@ Result<RegLayout> operand_layout(const target::MatrixInstruction& instruction, O
       {BitSource::reg, k_steps.bits, 1},
       {BitSource::reg, row_repeats.bits, 0},
   };
-  if (instruction.family == Family::rdna) order.push_back({BitSource::lane, 1, -1});  // the other half repeats the operand
+  // the other half repeats the operand
+  if (instruction.family == Family::rdna) order.push_back({BitSource::lane, 1, -1});
   append_waves(order, operand, grid);
   return layout::make_layout({rows, k}, order);
 }
@@ -75,12 +77,15 @@ Result<RegLayout> operand_layout_like(const target::MatrixInstruction& instructi
   std::vector<BitSource> order = {{BitSource::lane, lane_rows, 0}, {BitSource::reg, row_repeats.bits, 0}};
   append_waves(order, operand, grid);
   KILN_TRY(RegLayout result, layout::make_layout({rows, 1}, order));
-  // k, as the partner has it: its registers that move k only, in their order, below the row repeats; its upper lane bits.
+  // k, as the partner has it: its registers that move k only, in their order, below the row repeats; its upper lane
+  // bits.
   result.unit[1] = other.unit[1];
   result.repeat[1] = other.repeat[1];
   std::vector<Coordinate> registers, lanes(result.lane.vectors);
   for (const auto& vector : other.reg.vectors) {
-    if (vector[0] != 0 && vector[1] != 0) return refused("a register bit of the partner operand moves row and k at once");
+    if (vector[0] != 0 && vector[1] != 0) {
+      return refused("a register bit of the partner operand moves row and k at once");
+    }
     if (vector[1] != 0) registers.push_back({0, vector[1]});
   }
   registers.insert(registers.end(), result.reg.vectors.begin(), result.reg.vectors.end());
@@ -95,7 +100,9 @@ Result<RegLayout> operand_layout_like(const target::MatrixInstruction& instructi
   result.reg.vectors = std::move(registers);
   result.lane.vectors = std::move(lanes);
   for (int r = 0; r < instruction.operand_elements; ++r) {
-    if (r >= result.registers() || result.of_register(r)[0] != 0) return refused("the partner operand's registers do not run along k");
+    if (r >= result.registers() || result.of_register(r)[0] != 0) {
+      return refused("the partner operand's registers do not run along k");
+    }
   }
   return result;
 }
@@ -103,17 +110,22 @@ Result<RegLayout> operand_layout_like(const target::MatrixInstruction& instructi
 Result<RegLayout> result_layout(const target::MatrixInstruction& instruction, std::int64_t m, std::int64_t n,
                                 const WaveGrid& grid, bool swapped) {
   KILN_CHECK(check_instruction(instruction));
-  // `run`: the axis along which a lane's elements lie, the instruction's rows; `across`: the axis of its lanes, its columns.
+  // `run`: the axis along which a lane's elements lie, the instruction's rows; `across`: the axis of its lanes, its
+  // columns.
   const int run = swapped ? 1 : 0, across = 1 - run;
   const int bits[2] = {grid.m_bits, grid.n_bits};
   const std::int64_t extent[2] = {m, n};
-  KILN_TRY(const auto run_repeats, repeats_of(extent[run], std::int64_t(instruction.m) << bits[run], run == 0 ? "result m" : "result n"));
-  KILN_TRY(const auto across_repeats, repeats_of(extent[across], std::int64_t(instruction.n) << bits[across], run == 0 ? "result n" : "result m"));
+  const char* const name[2] = {"result m", "result n"};
+  const std::int64_t run_step = std::int64_t(instruction.m) << bits[run];
+  const std::int64_t across_step = std::int64_t(instruction.n) << bits[across];
+  KILN_TRY(const auto run_repeats, repeats_of(extent[run], run_step, name[run]));
+  KILN_TRY(const auto across_repeats, repeats_of(extent[across], across_step, name[across]));
   std::vector<BitSource> order;
   if (instruction.family == Family::rdna) {  // row = 2 * element + lane / 16
     order = {{BitSource::lane, 4, across}, {BitSource::lane, 1, run}, {BitSource::reg, 3, run}};
   } else if (instruction.m == 32) {          // row = 8 * (element / 4) + 4 * (lane / 32) + element % 4
-    order = {{BitSource::lane, 5, across}, {BitSource::reg, 2, run}, {BitSource::lane, 1, run}, {BitSource::reg, 2, run}};
+    order = {{BitSource::lane, 5, across}, {BitSource::reg, 2, run}, {BitSource::lane, 1, run},
+             {BitSource::reg, 2, run}};
   } else {                                   // row = 4 * (lane / 16) + element
     order = {{BitSource::lane, 4, across}, {BitSource::reg, 2, run}, {BitSource::lane, 2, run}};
   }

@@ -12,17 +12,18 @@ using layout::RegLayout;
 
 Error refused(const std::string& what) { return Error(ErrorCode::invalid_argument, what); }
 
-// One group of registers that is one operand of one instruction: its first row, and the k of each of the instruction's slots.
+// One group of registers that is one operand of one instruction: its first row, and the k of each of the instruction's
+// slots.
 struct OperandGroup {
   int first = 0;
   std::int64_t row = 0;
   std::vector<std::int64_t> slots;
 };
 
-// `rows`: the instruction's extent on this side. Every lane's registers must be the instruction's rows over one start row, with
-// k depending on the slot only.
-Result<std::vector<OperandGroup>> operand_groups(const Storage& storage, const target::MatrixInstruction& instruction, int rows,
-                                                 int lanes) {
+// `rows`: the instruction's extent on this side. Every lane's registers must be the instruction's rows over one start
+// row, with k depending on the slot only.
+Result<std::vector<OperandGroup>> operand_groups(const Storage& storage, const target::MatrixInstruction& instruction,
+                                                 int rows, int lanes) {
   const auto& layout = storage.reg_layout;
   const int elements = instruction.operand_elements;
   if (layout.rank() != 2) return refused(storage.name + " is no [rows, k] array");
@@ -51,8 +52,8 @@ Result<std::vector<OperandGroup>> operand_groups(const Storage& storage, const t
 }
 
 // Origins of c's groups, each proved to be the instruction's result.
-Result<std::vector<Coordinate>> result_origins(const Storage& storage, const target::MatrixInstruction& instruction, bool swapped,
-                                               int lanes) {
+Result<std::vector<Coordinate>> result_origins(const Storage& storage, const target::MatrixInstruction& instruction,
+                                               bool swapped, int lanes) {
   const auto& layout = storage.reg_layout;
   const int elements = instruction.result_elements;
   if (layout.rank() != 2) return refused(storage.name + " is no [m, n] array");
@@ -67,7 +68,8 @@ Result<std::vector<Coordinate>> result_origins(const Storage& storage, const tar
         const int row = instruction.result_row(lane, r), column = instruction.result_column(lane, r);
         const Coordinate wanted = {origin[0] + (swapped ? column : row), origin[1] + (swapped ? row : column)};
         if (layout.at(first + r, lane, 0) != wanted) {
-          return refused(storage.name + ": its lanes do not hold the result of " + instruction.name + (swapped ? ", swapped" : ""));
+          return refused(storage.name + ": its lanes do not hold the result of " + instruction.name +
+                         (swapped ? ", swapped" : ""));
         }
       }
     }
@@ -80,26 +82,41 @@ Result<std::vector<Coordinate>> result_origins(const Storage& storage, const tar
 Status check_waves(const Storage& a, const Storage& b, const Storage& c) {
   const auto& waves = c.reg_layout.wave;
   for (const Storage* operand : {&a, &b}) {
-    if (operand->reg_layout.wave.bits() != waves.bits()) return refused(operand->name + " and " + c.name + " are over different waves");
+    if (operand->reg_layout.wave.bits() != waves.bits()) {
+      return refused(operand->name + " and " + c.name + " are over different waves");
+    }
   }
   for (int bit = 0; bit < waves.bits(); ++bit) {
     const auto& at_a = a.reg_layout.wave.vectors[bit];
     const auto& at_b = b.reg_layout.wave.vectors[bit];
     if (at_a[1] != 0 || at_b[1] != 0) return refused("waves divide k of " + a.name + " and " + b.name);
-    if (at_a[0] != waves.vectors[bit][0]) return refused(a.name + ": a wave's rows are not those of its part of " + c.name);
-    if (at_b[0] != waves.vectors[bit][1]) return refused(b.name + ": a wave's rows are not those of its part of " + c.name);
+    if (at_a[0] != waves.vectors[bit][0]) {
+      return refused(a.name + ": a wave's rows are not those of its part of " + c.name);
+    }
+    if (at_b[0] != waves.vectors[bit][1]) {
+      return refused(b.name + ": a wave's rows are not those of its part of " + c.name);
+    }
   }
   return ok();
 }
 
-Status check_shapes(const Storage& a, const Storage& b, const Storage& c, const Mma& mma, const target::MatrixInstruction& instruction) {
+Status check_shapes(const Storage& a, const Storage& b, const Storage& c, const Mma& mma,
+                    const target::MatrixInstruction& instruction) {
   for (const Storage* one : {&a, &b, &c}) {
     if (one->kind != Storage::Kind::regs) return refused(one->name + " is no register array");
   }
-  if (a.shape.size() != 2 || b.shape.size() != 2 || c.shape.size() != 2) return refused("operands of a matrix instruction have two axes");
-  if (a.shape[0] != c.shape[0] || b.shape[0] != c.shape[1]) return refused("rows of " + a.name + " and " + b.name + " do not give " + c.name);
-  if (mma.k < 1 || mma.k % instruction.k != 0) return refused("k " + std::to_string(mma.k) + " is no multiple of the instruction's");
-  if (mma.a_k < 0 || mma.b_k < 0 || mma.a_k + mma.k > a.shape[1] || mma.b_k + mma.k > b.shape[1]) return refused("k leaves an operand");
+  if (a.shape.size() != 2 || b.shape.size() != 2 || c.shape.size() != 2) {
+    return refused("operands of a matrix instruction have two axes");
+  }
+  if (a.shape[0] != c.shape[0] || b.shape[0] != c.shape[1]) {
+    return refused("rows of " + a.name + " and " + b.name + " do not give " + c.name);
+  }
+  if (mma.k < 1 || mma.k % instruction.k != 0) {
+    return refused("k " + std::to_string(mma.k) + " is no multiple of the instruction's");
+  }
+  if (mma.a_k < 0 || mma.b_k < 0 || mma.a_k + mma.k > a.shape[1] || mma.b_k + mma.k > b.shape[1]) {
+    return refused("k leaves an operand");
+  }
   if (a.dtype != instruction.operand || b.dtype != instruction.operand || c.dtype != instruction.result) {
     return refused(instruction.name + " does not take these element types");
   }
@@ -109,8 +126,8 @@ Status check_shapes(const Storage& a, const Storage& b, const Storage& c, const 
 using SlotKey = std::pair<std::int64_t, std::vector<std::int64_t>>;  // row, k of each slot
 
 // Groups whose k lie in origin … origin + extent - 1, k counted from the origin. Error when a group lies partly inside.
-Result<std::map<SlotKey, int>> groups_inside(const std::vector<OperandGroup>& groups, std::int64_t origin, std::int64_t extent,
-                                             const std::string& name) {
+Result<std::map<SlotKey, int>> groups_inside(const std::vector<OperandGroup>& groups, std::int64_t origin,
+                                             std::int64_t extent, const std::string& name) {
   std::map<SlotKey, int> inside;
   for (const auto& group : groups) {
     auto slots = group.slots;
@@ -128,15 +145,18 @@ Result<std::map<SlotKey, int>> groups_inside(const std::vector<OperandGroup>& gr
 
 }  // namespace
 
-Result<std::vector<MmaStep>> mma_steps(const Launch& launch, const Mma& mma, const target::MatrixInstruction& instruction) {
+Result<std::vector<MmaStep>> mma_steps(const Launch& launch, const Mma& mma,
+                                       const target::MatrixInstruction& instruction) {
   const Storage& a = launch.storages[mma.a];
   const Storage& b = launch.storages[mma.b];
   const Storage& c = launch.storages[mma.c];
   KILN_CHECK(check_shapes(a, b, c, mma, instruction));
   KILN_CHECK(check_waves(a, b, c));
   // The instruction's rows lie along m, or along n when swapped; all instructions here are square.
-  KILN_TRY(const auto a_groups, operand_groups(a, instruction, mma.swapped ? instruction.n : instruction.m, launch.wave));
-  KILN_TRY(const auto b_groups, operand_groups(b, instruction, mma.swapped ? instruction.m : instruction.n, launch.wave));
+  KILN_TRY(const auto a_groups, operand_groups(a, instruction, mma.swapped ? instruction.n : instruction.m,
+                                               launch.wave));
+  KILN_TRY(const auto b_groups, operand_groups(b, instruction, mma.swapped ? instruction.m : instruction.n,
+                                               launch.wave));
   KILN_TRY(const auto origins, result_origins(c, instruction, mma.swapped, launch.wave));
   KILN_TRY(const auto a_inside, groups_inside(a_groups, mma.a_k, mma.k, a.name));
   KILN_TRY(const auto b_inside, groups_inside(b_groups, mma.b_k, mma.k, b.name));
@@ -146,7 +166,9 @@ Result<std::vector<MmaStep>> mma_steps(const Launch& launch, const Mma& mma, con
     if (key.first == origins.front()[0]) k_steps.emplace_back(first, key.second);
   }
   std::sort(k_steps.begin(), k_steps.end());
-  if (static_cast<std::int64_t>(k_steps.size()) * instruction.k != mma.k) return refused(a.name + " does not hold all of k for a row");
+  if (static_cast<std::int64_t>(k_steps.size()) * instruction.k != mma.k) {
+    return refused(a.name + " does not hold all of k for a row");
+  }
   std::vector<MmaStep> steps;
   for (const auto& [unused, slots] : k_steps) {
     for (std::size_t g = 0; g < origins.size(); ++g) {

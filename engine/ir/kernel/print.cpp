@@ -1,4 +1,5 @@
 // The golden text: one statement a line.
+#include <cstdio>
 #include <map>
 
 #include "engine/ir/kernel/print_expression.hpp"
@@ -14,7 +15,8 @@ std::string joined(const std::vector<std::int64_t>& list) {
 }
 
 // Names made unique by a number behind those that come again; empty ones are named by `letter`.
-void add_names(std::vector<std::string>& to, const std::vector<std::string>& names, const char* letter, std::map<std::string, int>& used) {
+void add_names(std::vector<std::string>& to, const std::vector<std::string>& names, const char* letter,
+               std::map<std::string, int>& used) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::string name = names[i].empty() ? letter + std::to_string(i) : names[i];
     while (used[name]++ > 0) name += "." + std::to_string(used[name]);
@@ -34,7 +36,8 @@ const char* method_name(layout::Conversion method) {
 
 class Printer {
  public:
-  Printer(const Program& program, const Launch& launch, std::string& text) : program_(program), launch_(launch), text_(text) {
+  Printer(const Program& program, const Launch& launch, std::string& text) : program_(program), launch_(launch),
+      text_(text) {
     std::map<std::string, int> used;
     std::vector<std::string> tensors, storages, variables;
     for (const auto& one : program.tensors) tensors.push_back(one.name);
@@ -46,13 +49,14 @@ class Printer {
   }
 
   void launch() {
-    line(0, "launch " + launch_.symbol + " grid " + joined(launch_.grid) + " threads " + std::to_string(launch_.threads) + " wave " +
-                std::to_string(launch_.wave) + order() + " lds " + std::to_string(launch_.lds_bytes) + " B" +
+    line(0, "launch " + launch_.symbol + " grid " + joined(launch_.grid) + " threads " +
+         std::to_string(launch_.threads) + " wave " + std::to_string(launch_.wave) + order() + " lds " + std::to_string(launch_.lds_bytes) + " B" +
                 (launch_.waves_per_simd > 0 ? " waves_per_simd " + std::to_string(launch_.waves_per_simd) : ""));
     for (std::size_t i = 0; i < launch_.storages.size(); ++i) storage(launch_.storages[i], names_.storages[i]);
     for (const auto& role : launch_.roles) {
-      line(1, "role " + role.name + " waves " + std::to_string(role.first_wave) + " .. " + std::to_string(role.first_wave + role.waves) +
-                  (role.register_budget > 0 ? " registers " + std::to_string(role.register_budget) : ""));
+      line(1, "role " + role.name + " waves " + std::to_string(role.first_wave) + " .. " +
+           std::to_string(role.first_wave + role.waves) +
+           (role.register_budget > 0 ? " registers " + std::to_string(role.register_budget) : ""));
       body(role.body, 2);
     }
   }
@@ -75,7 +79,8 @@ class Printer {
   void storage(const Storage& one, const std::string& name) {
     const std::string typed = name + " " + dtype_name(one.dtype) + "[" + joined(one.shape) + "]";
     if (one.kind == Storage::Kind::lds) {
-      line(1, "lds " + typed + " layout " + one.lds_layout.text() + " stages " + std::to_string(one.stages) + " at " + std::to_string(one.offset_bytes));
+      line(1, "lds " + typed + " layout " + one.lds_layout.text() + " stages " + std::to_string(one.stages) + " at " +
+           std::to_string(one.offset_bytes));
     } else {
       line(1, "regs " + typed + " layout " + layout::to_text(one.reg_layout) +
                   (one.vector_elements > 1 ? " vectors " + std::to_string(one.vector_elements) : ""));
@@ -91,7 +96,8 @@ class Printer {
   std::string expr(const ExprPtr& one) const { return one ? print_expression(*one, names_) : "0"; }
   const std::string& name(int storage) const { return names_.storages[storage]; }
 
-  // "A[m0 :+128, k :+64? < limit]": an extent follows the axes along which the tile runs, "?" a check, "@" a tile axis out of order.
+  // "A[m0 :+128, k :+64? < limit]": an extent follows the axes along which the tile runs, "?" a check, "@" a tile axis
+  // out of order.
   std::string global(const GlobalRef& ref, const std::vector<std::int64_t>& shape) const {
     std::string text = names_.tensors[ref.tensor] + "[";
     int next = 0;
@@ -128,26 +134,31 @@ class Printer {
   static std::string bytes(int count) { return count > 0 ? " " + std::to_string(count) + "B" : ""; }
 
   void print(const LoadGlobal& node, int depth, const std::string& note) {
-    line(depth, name(node.regs) + " = load " + global(node.from, launch_.storages[node.regs].shape) + bytes(node.vector_bytes) +
-                    (node.addressing == Addressing::buffer ? " buffer" : "") + (node.fill ? " fill " + expr(node.fill) : ""), note);
+    line(depth, name(node.regs) + " = load " + global(node.from, launch_.storages[node.regs].shape) +
+         bytes(node.vector_bytes) + (node.addressing == Addressing::buffer ? " buffer" : "") +
+         (node.fill ? " fill " + expr(node.fill) : ""), note);
   }
   void print(const StoreGlobal& node, int depth, const std::string& note) {
-    line(depth, "store " + global(node.to, launch_.storages[node.regs].shape) + " <- " + name(node.regs) + bytes(node.vector_bytes), note);
+    line(depth, "store " + global(node.to, launch_.storages[node.regs].shape) + " <- " + name(node.regs) +
+         bytes(node.vector_bytes), note);
   }
   void print(const LoadLds& node, int depth, const std::string& note) {
-    line(depth, name(node.regs) + " = load " + lds(node.from, launch_.storages[node.regs].shape) + bytes(node.vector_bytes), note);
+    line(depth, name(node.regs) + " = load " + lds(node.from, launch_.storages[node.regs].shape) +
+         bytes(node.vector_bytes), note);
   }
   void print(const StoreLds& node, int depth, const std::string& note) {
-    line(depth, "store " + lds(node.to, launch_.storages[node.regs].shape) + " <- " + name(node.regs) + bytes(node.vector_bytes), note);
+    line(depth, "store " + lds(node.to, launch_.storages[node.regs].shape) + " <- " + name(node.regs) +
+         bytes(node.vector_bytes), note);
   }
   void print(const Direct& node, int depth, const std::string& note) {
     const auto inside = lds(node.lds, node.shape), outside = global(node.global, node.shape);
-    line(depth, std::string(node.token >= 0 ? "async " : "copy ") + (node.to_lds ? inside : outside) + " <- " + (node.to_lds ? outside : inside) +
-                    bytes(node.vector_bytes) + (node.fill ? " fill " + expr(node.fill) : "") +
+    line(depth, std::string(node.token >= 0 ? "async " : "copy ") + (node.to_lds ? inside : outside) + " <- " +
+         (node.to_lds ? outside : inside) + bytes(node.vector_bytes) + (node.fill ? " fill " + expr(node.fill) : "") +
                     (node.token >= 0 ? " token " + std::to_string(node.token) : ""), note);
   }
   void print(const Wait& node, int depth, const std::string& note) {
-    line(depth, "wait " + (node.token >= 0 ? "token " + std::to_string(node.token) : std::string("all")) + " pending " + std::to_string(node.pending), note);
+    line(depth, "wait " + (node.token >= 0 ? "token " + std::to_string(node.token) : std::string("all")) + " pending " +
+         std::to_string(node.pending), note);
   }
   void print(const Barrier& node, int depth, const std::string& note) {
     line(depth, node.scope == Barrier::Scope::block ? "barrier" : "barrier role", note);
@@ -157,7 +168,13 @@ class Printer {
     if (node.a_k != 0) text += " at k " + std::to_string(node.a_k);
     text += std::string(node.a_transposed ? " transposed" : "") + ", " + name(node.b);
     if (node.b_k != 0) text += " at k " + std::to_string(node.b_k);
-    text += std::string(node.b_transposed ? " transposed" : "") + ") k " + std::to_string(node.k) + (node.swapped ? " swapped" : "");
+    text += std::string(node.b_transposed ? " transposed" : "") + ") k " + std::to_string(node.k) +
+        (node.swapped ? " swapped" : "");
+    const char* const axis_name[] = {" m < ", " n < ", " k < "};
+    const ExprPtr* const limits[] = {&node.m_limit, &node.n_limit, &node.k_limit};
+    for (int axis = 0; axis < 3; ++axis) {
+      if (*limits[axis]) text += axis_name[axis] + expr(*limits[axis]);
+    }
     if (node.block_m > 0) text += " block " + std::to_string(node.block_m) + "x" + std::to_string(node.block_n);
     line(depth, text + steps(node), note);
   }
@@ -169,7 +186,9 @@ class Printer {
     const auto steps = mma_steps(launch_, node, *instruction);
     return steps ? " x " + std::to_string(steps->size()) : "";
   }
-  void print(const Fill& node, int depth, const std::string& note) { line(depth, "fill " + name(node.storage) + " = " + expr(node.value), note); }
+  void print(const Fill& node, int depth, const std::string& note) {
+    line(depth, "fill " + name(node.storage) + " = " + expr(node.value), note);
+  }
   void print(const Map& node, int depth, const std::string& note) {
     std::string text = "map ";
     for (std::size_t axis = 0; axis < node.index.size(); ++axis) {
@@ -186,33 +205,40 @@ class Printer {
     }
     return layout::to_text(node.iteration);
   }
+  // The accesses, by number, that are proved to stay inside; the others are masked.
   static std::string checks(const Map& node) {
     std::string text;
     for (std::size_t i = 0; i < node.checked.size(); ++i) {
-      if (node.checked[i]) text += (text.empty() ? " checked " : ",") + std::to_string(i);
+      if (!node.checked[i]) text += (text.empty() ? " unchecked " : ",") + std::to_string(i);
     }
     return text;
   }
   std::string map_item(const bound::MapItem& item) const {
     if (item.let >= 0) return "let " + names_.variables[item.let] + " = " + expr(item.value);
     std::string text = (item.tensor ? names_.tensors : names_.storages)[item.target] + "[";
-    for (std::size_t axis = 0; axis < item.indices.size(); ++axis) text += (axis > 0 ? ", " : "") + expr(item.indices[axis]);
+    for (std::size_t axis = 0; axis < item.indices.size(); ++axis) {
+      text += (axis > 0 ? ", " : "") + expr(item.indices[axis]);
+    }
     return text + "] = " + expr(item.value);
   }
   void print(const Reduce& node, int depth, const std::string& note) {
-    line(depth, name(node.to) + " = reduce " + tile::reduce_op_name(node.op) + " " + name(node.from) + " axis " + std::to_string(node.axis) +
-                    (node.accumulate ? " accumulate" : "") + (node.scratch >= 0 ? " scratch " + name(node.scratch) : ""), note);
+    line(depth, name(node.to) + " = reduce " + tile::reduce_op_name(node.op) + " " + name(node.from) + " axis " +
+         std::to_string(node.axis) + (node.accumulate ? " accumulate" : "") + (node.scratch >= 0 ? " scratch " + name(node.scratch) : ""), note);
   }
   void print(const Convert& node, int depth, const std::string& note) {
-    line(depth, name(node.to) + " = convert " + method_name(node.method) + " " + name(node.from) + (node.scratch >= 0 ? " scratch " + name(node.scratch) : ""), note);
+    line(depth, name(node.to) + " = convert " + method_name(node.method) + " " + name(node.from) +
+         (node.scratch >= 0 ? " scratch " + name(node.scratch) : ""), note);
   }
   void print(const Sched& node, int depth, const std::string& note) {
     if (node.kind == Sched::Kind::fence) return line(depth, "sched fence", note);
     if (node.kind == Sched::Kind::priority) return line(depth, "sched priority " + std::to_string(node.count), note);
-    line(depth, "sched group mask " + std::to_string(node.mask) + " x " + std::to_string(node.count), note);
+    char mask[16];
+    std::snprintf(mask, sizeof mask, "0x%03x", static_cast<unsigned>(node.mask));
+    line(depth, "sched group mask " + std::string(mask) + " x " + std::to_string(node.count), note);
   }
   void print(const For& node, int depth, const std::string& note) {
-    line(depth, "for " + names_.variables[node.var] + " in " + expr(node.from) + " .. " + expr(node.to) + " step " + expr(node.step) + (node.unroll ? " unroll" : "") + ":", note);
+    line(depth, "for " + names_.variables[node.var] + " in " + expr(node.from) + " .. " + expr(node.to) + " step " +
+         expr(node.step) + (node.unroll ? " unroll" : "") + ":", note);
     body(node.body, depth + 1);
   }
   void print(const If& node, int depth, const std::string& note) {
@@ -222,7 +248,9 @@ class Printer {
     line(depth, "else:");
     body(node.otherwise, depth + 1);
   }
-  void print(const Let& node, int depth, const std::string& note) { line(depth, "let " + names_.variables[node.var] + " = " + expr(node.value), note); }
+  void print(const Let& node, int depth, const std::string& note) {
+    line(depth, "let " + names_.variables[node.var] + " = " + expr(node.value), note);
+  }
 
   const Program& program_;
   const Launch& launch_;
@@ -239,8 +267,8 @@ std::string print(const Program& program) {
       text += "scalar " + tensor.name + " " + dtype_name(tensor.dtype) + "\n";
       continue;
     }
-    text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape) + "] strides " + joined(tensor.strides) + " " +
-            access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) + "\n";
+    text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape) + "] strides " +
+        joined(tensor.strides) + " " + access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) + "\n";
   }
   for (const auto& launch : program.launches) Printer(program, launch, text).launch();
   return text;

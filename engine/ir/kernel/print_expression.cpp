@@ -46,22 +46,29 @@ class Printer {
 
   std::string print(const Expr& expr, int outer) const {
     switch (expr.kind) {
-      case Kind::integer: return constant(expr, expr.type == DType::boolean ? (expr.integer ? "true" : "false") : std::to_string(expr.integer));
+      case Kind::integer:
+        if (expr.type == DType::boolean) return expr.integer != 0 ? "true" : "false";
+        return constant(expr, std::to_string(expr.integer));
       case Kind::real: return constant(expr, real_text(expr.real));
       case Kind::block: return std::string("bid.") + static_cast<char>('x' + expr.integer);
       case Kind::variable: return name_of(names_.variables, expr.integer);
       case Kind::scalar: return name_of(names_.tensors, expr.integer);
-      case Kind::unary: return wrap(op_text(expr.op) + std::string(expr.op == Op::logical_not ? " " : "") + print(*expr.args[0], unary_level), unary_level, outer);
+      case Kind::unary: {
+        const std::string sign = op_text(expr.op) + std::string(expr.op == Op::logical_not ? " " : "");
+        return wrap(sign + print(*expr.args[0], unary_level), unary_level, outer);
+      }
       case Kind::binary: {
         const int level = level_of(expr.op);
-        return wrap(print(*expr.args[0], level == 5 ? 6 : level) + " " + op_text(expr.op) + " " + print(*expr.args[1], level + 1), level, outer);
+        return wrap(print(*expr.args[0], level == 5 ? 6 : level) + " " + op_text(expr.op) + " " +
+                    print(*expr.args[1], level + 1), level, outer);
       }
       case Kind::call: {
         const std::string type = expr.op == Op::bitcast ? "<" + std::string(dtype_name(expr.type)) + ">" : "";
         return op_text(expr.op) + type + "(" + list(expr) + ")";
       }
       case Kind::select: {
-        const auto text = print(*expr.args[1], select_level + 1) + " if " + print(*expr.args[0], select_level + 1) + " else " + print(*expr.args[2], select_level);
+        const auto text = print(*expr.args[1], select_level + 1) + " if " + print(*expr.args[0], select_level + 1) +
+            " else " + print(*expr.args[2], select_level);
         return wrap(text, select_level, outer);
       }
       case Kind::cast: return std::string(dtype_name(expr.type)) + "(" + list(expr) + ")";
@@ -73,10 +80,11 @@ class Printer {
 
  private:
   static std::string constant(const Expr& expr, const std::string& digits) {
-    const bool plain = expr.type == DType::index || expr.type == DType::boolean;
-    return plain ? digits : digits + ":" + dtype_name(expr.type);
+    return expr.type == DType::index ? digits : digits + ":" + dtype_name(expr.type);
   }
-  static std::string wrap(const std::string& text, int level, int outer) { return level < outer ? "(" + text + ")" : text; }
+  static std::string wrap(const std::string& text, int level, int outer) {
+    return level < outer ? "(" + text + ")" : text;
+  }
   std::string list(const Expr& expr) const {
     std::string text;
     for (const auto& arg : expr.args) text += (text.empty() ? "" : ", ") + print(*arg, 0);

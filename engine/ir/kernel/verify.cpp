@@ -41,6 +41,9 @@ struct Expressions {
     visit_one(node.lds.stage, visit);
     visit_one(node.fill, visit);
   }
+  void operator()(const Mma& node) const {
+    for (const auto* limit : {&node.m_limit, &node.n_limit, &node.k_limit}) visit_one(*limit, visit);
+  }
   void operator()(const Fill& node) const { visit_one(node.value, visit); }
   void operator()(const Map& node) const {
     for (const auto& item : node.body) {
@@ -48,7 +51,11 @@ struct Expressions {
       visit_all(item.indices, visit);
     }
   }
-  void operator()(const For& node) const { visit_one(node.from, visit); visit_one(node.to, visit); visit_one(node.step, visit); }
+  void operator()(const For& node) const {
+    visit_one(node.from, visit);
+    visit_one(node.to, visit);
+    visit_one(node.step, visit);
+  }
   void operator()(const If& node) const { visit_one(node.condition, visit); }
   void operator()(const Let& node) const { visit_one(node.value, visit); }
   template <class Other> void operator()(const Other&) const {}
@@ -66,7 +73,9 @@ std::optional<std::int64_t> trip_count(const For& loop, const Known& known) {
 
 Status verify(const Program& program, const target::Target& target) {
   Findings findings;
-  if (program.target != target.full) findings.add("program", "made for " + program.target + ", verified for " + target.full);
+  if (program.target != target.full) {
+    findings.add("program", "made for " + program.target + ", verified for " + target.full);
+  }
   for (const auto& launch : program.launches) {
     const Subject subject{program, launch, target, findings};
     const auto before = findings.count();

@@ -33,53 +33,74 @@ RegLayout seen_through(const RegLayout& iteration, const std::vector<int>& axes)
     left.erase(left.begin() + axis);
   }
   std::vector<int> order;
-  for (const int axis : axes) order.push_back(static_cast<int>(std::find(left.begin(), left.end(), axis) - left.begin()));
+  for (const int axis : axes) {
+    order.push_back(static_cast<int>(std::find(left.begin(), left.end(), axis) - left.begin()));
+  }
   return layout::permute(seen, order);
 }
 
 class Checker {
  public:
   Checker(const MapCheck& check, const Map& map) : check_(check), map_(map), inside_(check.ranges) {
-    for (std::size_t axis = 0; axis < map.index.size(); ++axis) inside_.variables[map.index[axis]] = {0, map.extent[axis] - 1};
+    for (std::size_t axis = 0; axis < map.index.size(); ++axis) {
+      inside_.variables[map.index[axis]] = {0, map.extent[axis] - 1};
+    }
   }
 
   void run() {
     for (const auto& item : map_.body) {
-      for_each_node(*item.value, [&](const Expr& node) { read(node); });
-      for (const auto& index : item.indices) for_each_node(*index, [&](const Expr& node) { read(node); });
+      read_all(*item.value);
+      for (const auto& index : item.indices) read_all(*index);
       if (item.let >= 0) continue;
+      const bool may_leave = next_is_checked();
       if (item.tensor) tensor_target(item);
-      else storage_target(item);
+      else storage_target(item, may_leave);
     }
   }
 
  private:
   const Storage& storage(int id) const { return check_.subject.storage(id); }
 
-  void read(const Expr& node) {
-    if (node.kind != Expr::Kind::tile) return;
-    const int id = static_cast<int>(node.integer);
-    if (check_.subject.is_regs(id)) registers(storage(id), node.args);
-    else lds(storage(id), node.args);
+  // Map::checked of the next access, in its order.
+  bool next_is_checked() {
+    const auto at = next_access_++;
+    return at >= map_.checked.size() || map_.checked[at];
+  }
+
+  void read_all(const Expr& node) {
+    if (node.kind == Expr::Kind::tensor) next_is_checked();
+    if (node.kind == Expr::Kind::tile) {
+      const bool may_leave = next_is_checked();
+      const int id = static_cast<int>(node.integer);
+      if (check_.subject.is_regs(id)) registers(storage(id), node.args);
+      else lds(storage(id), node.args, may_leave);
+    }
+    for (const auto& arg : node.args) read_all(*arg);
   }
 
   void tensor_target(const bound::MapItem& item) {
     const auto& tensors = check_.subject.program.tensors;
-    if (item.target < 0 || item.target >= static_cast<int>(tensors.size()) || tensors[item.target].scalar) return check_.wrong("no such tensor");
+    if (item.target < 0 || item.target >= static_cast<int>(tensors.size()) || tensors[item.target].scalar) {
+      return check_.wrong("no such tensor");
+    }
     if (tensors[item.target].access == Access::read) check_.wrong(tensors[item.target].name + " is read only");
-    if (item.indices.size() != tensors[item.target].shape.size()) check_.wrong("a target has another rank than " + tensors[item.target].name);
+    if (item.indices.size() != tensors[item.target].shape.size()) {
+      check_.wrong("a target has another rank than " + tensors[item.target].name);
+    }
   }
 
-  void storage_target(const bound::MapItem& item) {
+  void storage_target(const bound::MapItem& item, bool may_leave) {
     if (!check_.subject.is_storage(item.target)) return check_.wrong("no such storage");
     const Storage& to = storage(item.target);
     if (item.indices.size() != to.shape.size()) return check_.wrong("a target has another rank than " + to.name);
-    if (to.kind == Storage::Kind::lds) return lds(to, item.indices);
+    if (to.kind == Storage::Kind::lds) return lds(to, item.indices, may_leave);
     if (!registers(to, item.indices)) return;
     const auto axes = axes_of(map_, item.indices);
     for (std::size_t axis = 0; axis < map_.index.size(); ++axis) {
       const bool used = std::find(axes->begin(), axes->end(), static_cast<int>(axis)) != axes->end();
-      if (!used && map_.extent[axis] > 1) return check_.wrong("iterations of an axis all write the same elements of " + to.name);
+      if (!used && map_.extent[axis] > 1) {
+        return check_.wrong("iterations of an axis all write the same elements of " + to.name);
+      }
     }
   }
 
@@ -105,25 +126,32 @@ class Checker {
     for (std::size_t axis = 0; axis < axes->size(); ++axis) {
       const int along = (*axes)[axis];
       if (along < 0) continue;
-      if (std::find(used.begin(), used.end(), along) != used.end()) return fail(": an index of the map stands on two axes");
+      if (std::find(used.begin(), used.end(), along) != used.end()) {
+        return fail(": an index of the map stands on two axes");
+      }
       if (map_.extent[along] != regs.shape[axis]) return fail(": the map's extent is not the array's");
       used.push_back(along);
     }
-    if (layout::conversion(held, seen_through(map_.iteration, used)) > Conversion::registers) return fail(" lies otherwise than the map's iteration");
+    if (layout::conversion(held, seen_through(map_.iteration, used)) > Conversion::registers) {
+      return fail(" lies otherwise than the map's iteration");
+    }
     return true;
   }
 
-  void lds(const Storage& lds, const std::vector<ExprPtr>& indices) {
-    if (std::any_of(map_.checked.begin(), map_.checked.end(), [](bool one) { return one; })) return;
+  void lds(const Storage& lds, const std::vector<ExprPtr>& indices, bool may_leave) {
+    if (may_leave) return;
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
       const auto range = range_of(*indices[axis], inside_);
-      if (range && (range->lo < 0 || range->hi >= lds.shape[axis])) check_.wrong("it leaves " + lds.name + " along axis " + std::to_string(axis));
+      if (range && (range->lo < 0 || range->hi >= lds.shape[axis])) {
+        check_.wrong("it leaves " + lds.name + " along axis " + std::to_string(axis));
+      }
     }
   }
 
   const MapCheck& check_;
   const Map& map_;
   Ranges inside_;
+  std::size_t next_access_ = 0;
 };
 
 }  // namespace
@@ -139,9 +167,12 @@ void check_map(const MapCheck& check, const Map& map) {
   }
   if (!fits) return check.wrong("its indices and extents do not fit");
   if (!check.subject.target.is_host()) {
-    if (map.iteration.unit.size() != map.extent.size() || map.iteration.shape() != map.extent) return check.wrong("its iteration's layout is for another shape");
+    if (map.iteration.unit.size() != map.extent.size() || map.iteration.shape() != map.extent) {
+      return check.wrong("its iteration's layout is for another shape");
+    }
     if (const auto covered = map.iteration.covers(); !covered) return check.wrong(covered.error().message);
-    if (1 << map.iteration.lane.bits() != check.subject.launch.wave || 1 << map.iteration.wave.bits() != check.role.waves) {
+    const int lanes = 1 << map.iteration.lane.bits(), waves = 1 << map.iteration.wave.bits();
+    if (lanes != check.subject.launch.wave || waves != check.role.waves) {
       return check.wrong("its iteration is not over the role's lanes and waves");
     }
   }

@@ -1,4 +1,5 @@
-// Register arrays alive at once, by liveness backwards through the bodies. A lower bound: temporaries are the compiler's.
+// Register arrays alive at once, by liveness backwards through the bodies. A lower bound: temporaries are the
+// compiler's.
 #include <algorithm>
 #include <set>
 
@@ -18,7 +19,9 @@ class Liveness {
       const auto here = path + "/" + std::to_string(i);
       live = std::visit([&](const auto& node) { return before(node, std::move(live), here); }, statements[i].node);
       // Operands in start, limit, condition and value expressions.
-      if (!std::holds_alternative<For>(statements[i].node) && !std::holds_alternative<If>(statements[i].node)) use_expressions(statements[i], live);
+      if (!std::holds_alternative<For>(statements[i].node) && !std::holds_alternative<If>(statements[i].node)) {
+        use_expressions(statements[i], live);
+      }
       note(live, here);
     }
     return live;
@@ -55,8 +58,12 @@ class Liveness {
     return live;
   }
 
-  Set before(const LoadGlobal& node, Set live, const std::string& here) { return define(std::move(live), node.regs, here); }
-  Set before(const LoadLds& node, Set live, const std::string& here) { return define(std::move(live), node.regs, here); }
+  Set before(const LoadGlobal& node, Set live, const std::string& here) {
+    return define(std::move(live), node.regs, here);
+  }
+  Set before(const LoadLds& node, Set live, const std::string& here) {
+    return define(std::move(live), node.regs, here);
+  }
   Set before(const StoreGlobal& node, Set live, const std::string&) { use(live, node.regs); return live; }
   Set before(const StoreLds& node, Set live, const std::string&) { use(live, node.regs); return live; }
   Set before(const Mma& node, Set live, const std::string& here) {
@@ -66,7 +73,9 @@ class Liveness {
     else use(live, node.c);
     return live;
   }
-  Set before(const Fill& node, Set live, const std::string& here) { return define(std::move(live), node.storage, here); }
+  Set before(const Fill& node, Set live, const std::string& here) {
+    return define(std::move(live), node.storage, here);
+  }
   Set before(const Map& node, Set live, const std::string& here) {
     for (const auto& item : node.body) {
       if (item.let < 0 && !item.tensor) live = define(std::move(live), item.target, here);
@@ -113,9 +122,12 @@ int budget_of(const Subject& subject, const Role& role) {
   if (role.register_budget > 0) return role.register_budget;
   const auto& target = subject.target;
   const int waves = subject.launch.threads / subject.launch.wave;
-  const int of_block = (waves + target.simds - 1) / target.simds;
+  // RDNA3 runs a work group on the two compute units of a work-group processor.
+  const int simds = target.family == target::Family::rdna ? 2 * target.simds : target.simds;
+  const int of_block = (waves + simds - 1) / simds;
   const int resident = std::max(subject.launch.waves_per_simd, of_block);
-  // CDNA: 512 registers a lane and SIMD (VGPR and AGPR in one file). RDNA3: 1536 wave32 registers a SIMD, 256 a wave at most.
+  // CDNA: 512 registers a lane and SIMD (VGPR and AGPR in one file). RDNA3: 1536 wave32 registers a SIMD, 256 a wave at
+  // most.
   if (target.family == target::Family::rdna) return std::min(target.vgprs_max, 1536 / std::max(1, resident));
   return target.vgprs_max / std::max(1, resident);
 }
@@ -128,7 +140,8 @@ void check_registers(const Subject& subject) {
     liveness.body(role.body, {}, subject.path_of(role));
     const int budget = budget_of(subject, role);
     if (liveness.peak() > budget) {
-      subject.finding(liveness.place(), std::to_string(liveness.peak()) + " registers are alive at once, the budget is " + std::to_string(budget));
+      subject.finding(liveness.place(), std::to_string(liveness.peak()) +
+                      " registers are alive at once, the budget is " + std::to_string(budget));
     }
   }
 }

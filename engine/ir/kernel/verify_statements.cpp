@@ -12,7 +12,9 @@ using layout::Conversion;
 
 class Walker {
  public:
-  Walker(const Subject& subject, const Role& role) : subject_(subject), role_(role) { ranges_.grid = subject.launch.grid; }
+  Walker(const Subject& subject, const Role& role) : subject_(subject), role_(role) {
+    ranges_.grid = subject.launch.grid;
+  }
 
   void body(const Body& statements, const std::string& path) {
     for (std::size_t i = 0; i < statements.size(); ++i) {
@@ -51,31 +53,39 @@ class Walker {
         const auto& tensor = subject_.program.tensors[id];
         return tensor.scalar == (node.kind == Kind::scalar) && node.args.size() == tensor.shape.size();
       }
-      case Kind::tile: return subject_.is_storage(static_cast<int>(id)) && node.args.size() == storage(static_cast<int>(id)).shape.size();
+      case Kind::tile: return subject_.is_storage(static_cast<int>(id)) &&
+          node.args.size() == storage(static_cast<int>(id)).shape.size();
       default: return true;
     }
   }
 
   bool regs_fit(int id) {
     if (!require(subject_.is_regs(id), "no such register array")) return false;
-    return require(1 << storage(id).reg_layout.wave.bits() == role_.waves, storage(id).name + " is not over the role's " + std::to_string(role_.waves) + " waves");
+    return require(1 << storage(id).reg_layout.wave.bits() == role_.waves, storage(id).name +
+                   " is not over the role's " + std::to_string(role_.waves) + " waves");
   }
 
   // A rectangle of a tensor that a tile of `shape` runs over.
   bool global_fits(const GlobalRef& ref, const std::vector<std::int64_t>& shape, bool store) {
     const auto& tensors = subject_.program.tensors;
-    if (!require(ref.tensor >= 0 && ref.tensor < static_cast<int>(tensors.size()) && !tensors[ref.tensor].scalar, "no such tensor")) return false;
+    if (!require(ref.tensor >= 0 && ref.tensor < static_cast<int>(tensors.size()) && !tensors[ref.tensor].scalar,
+                 "no such tensor")) {
+      return false;
+    }
     const auto& tensor = tensors[ref.tensor];
     const auto rank = tensor.shape.size();
     const auto size_fits = [&](std::size_t size) { return size == rank || size == 0; };
-    if (!require(ref.start.size() == rank && ref.tile_axis.size() == rank && size_fits(ref.checked.size()) && size_fits(ref.limit.size()),
-                 "its rectangle has another rank than " + tensor.name)) return false;
+    if (!require(ref.start.size() == rank && ref.tile_axis.size() == rank && size_fits(ref.checked.size()) &&
+                 size_fits(ref.limit.size()), "its rectangle has another rank than " + tensor.name)) return false;
     if (store && !require(tensor.access != Access::read, tensor.name + " is read only")) return false;
     std::vector<bool> runs(shape.size(), false);
     for (std::size_t axis = 0; axis < rank; ++axis) {
       const int along = ref.tile_axis[axis];
       if (along < 0) continue;
-      if (!require(along < static_cast<int>(shape.size()) && !runs[along], "a tile axis runs along two axes of " + tensor.name + ", or does not exist")) return false;
+      if (!require(along < static_cast<int>(shape.size()) && !runs[along], "a tile axis runs along two axes of " +
+                   tensor.name + ", or does not exist")) {
+        return false;
+      }
       runs[along] = true;
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
@@ -90,7 +100,10 @@ class Walker {
       const auto start = range_of(*ref.start[axis], ranges_);
       if (!start || start->lo != start->hi) continue;
       const auto extent = ref.tile_axis[axis] >= 0 ? shape[ref.tile_axis[axis]] : 1;
-      if (!require(start->lo >= 0 && start->lo + extent <= tensor.shape[axis], "it leaves axis " + std::to_string(axis) + " of " + tensor.name + " unchecked")) return false;
+      if (!require(start->lo >= 0 && start->lo + extent <= tensor.shape[axis], "it leaves axis " +
+                   std::to_string(axis) + " of " + tensor.name + " unchecked")) {
+        return false;
+      }
     }
     return true;
   }
@@ -103,10 +116,14 @@ class Walker {
     for (std::size_t axis = 0; axis < tensor.strides.size(); ++axis) {
       if (tensor.strides[axis] == 1 && ref.tile_axis[axis] >= 0) along = ref.tile_axis[axis];
     }
-    if (!require(along >= 0, "a vector of " + std::to_string(vector_bytes) + " bytes needs an axis of stride 1 in " + tensor.name)) return;
+    if (!require(along >= 0, "a vector of " + std::to_string(vector_bytes) + " bytes needs an axis of stride 1 in " +
+                 tensor.name)) {
+      return;
+    }
     if (!require(vector_bytes <= 16, "vectors have 16 bytes at most")) return;
     if (!require(vector_bytes <= std::max<std::int64_t>(tensor.align_bytes, dtype_bytes(tensor.dtype)),
-                 "a vector of " + std::to_string(vector_bytes) + " bytes on " + tensor.name + ", aligned to " + std::to_string(tensor.align_bytes))) return;
+                 "a vector of " + std::to_string(vector_bytes) + " bytes on " + tensor.name + ", aligned to " +
+                     std::to_string(tensor.align_bytes))) return;
     const auto accesses = vector_accesses(regs, along, vector_bytes);
     if (!accesses) wrong(accesses.error().message);
   }
@@ -115,16 +132,23 @@ class Walker {
     const Storage& lds = storage(ref.storage);
     if (!ref.stage) return true;
     const auto range = range_of(*ref.stage, ranges_);
-    return require(range && range->lo >= 0 && range->hi < lds.stages, "a stage of " + lds.name + " is not proved to be one of its " + std::to_string(lds.stages));
+    return require(range && range->lo >= 0 && range->hi < lds.stages, "a stage of " + lds.name +
+                   " is not proved to be one of its " + std::to_string(lds.stages));
   }
 
   bool lds_fits(const LdsRef& ref, const std::vector<std::int64_t>& shape) {
     if (!require(subject_.is_lds(ref.storage), "no such LDS buffer")) return false;
     const Storage& lds = storage(ref.storage);
-    if (!require(shape.size() == lds.shape.size() && (ref.start.empty() || ref.start.size() == shape.size()), "its rectangle has another rank than " + lds.name)) return false;
+    if (!require(shape.size() == lds.shape.size() && (ref.start.empty() || ref.start.size() == shape.size()),
+                 "its rectangle has another rank than " + lds.name)) {
+      return false;
+    }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const auto start = ref.start.empty() ? 0 : ref.start[axis];
-      if (!require(start >= 0 && start + shape[axis] <= lds.shape[axis], "it leaves " + lds.name + " along axis " + std::to_string(axis))) return false;
+      if (!require(start >= 0 && start + shape[axis] <= lds.shape[axis], "it leaves " + lds.name + " along axis " +
+                   std::to_string(axis))) {
+        return false;
+      }
     }
     return stage_fits(ref);
   }
@@ -139,16 +163,22 @@ class Walker {
     const auto accesses = vector_accesses(regs, lds.lds_layout.contiguous, vector_bytes);
     if (!require(accesses.has_value(), accesses ? "" : accesses.error().message)) return;
     if (!require(vector_bytes <= lds.lds_layout.run_bytes_max() || vector_bytes == dtype_bytes(regs.dtype),
-                 "vectors of " + std::to_string(vector_bytes) + " bytes; " + lds.name + " is contiguous and aligned for " + std::to_string(lds.lds_layout.run_bytes_max()))) return;
+                 "vectors of " + std::to_string(vector_bytes) + " bytes; " + lds.name +
+                     " is contiguous and aligned for " + std::to_string(lds.lds_layout.run_bytes_max()))) return;
     const auto start = ref.start.empty() ? 0 : ref.start[lds.lds_layout.contiguous];
-    require(start * dtype_bytes(regs.dtype) % vector_bytes == 0, "its start in " + lds.name + " is not aligned to " + std::to_string(vector_bytes) + " bytes");
+    require(start * dtype_bytes(regs.dtype) % vector_bytes == 0, "its start in " + lds.name + " is not aligned to " +
+            std::to_string(vector_bytes) + " bytes");
   }
 
   void check(const LoadGlobal& node) {
-    if (regs_fit(node.regs) && global_fits(node.from, storage(node.regs).shape, false)) global_vectors(node.from, storage(node.regs), node.vector_bytes);
+    if (regs_fit(node.regs) && global_fits(node.from, storage(node.regs).shape, false)) {
+      global_vectors(node.from, storage(node.regs), node.vector_bytes);
+    }
   }
   void check(const StoreGlobal& node) {
-    if (regs_fit(node.regs) && global_fits(node.to, storage(node.regs).shape, true)) global_vectors(node.to, storage(node.regs), node.vector_bytes);
+    if (regs_fit(node.regs) && global_fits(node.to, storage(node.regs).shape, true)) {
+      global_vectors(node.to, storage(node.regs), node.vector_bytes);
+    }
   }
   void check(const LoadLds& node) { lds_vectors(node.regs, node.from, node.vector_bytes); }
   void check(const StoreLds& node) { lds_vectors(node.regs, node.to, node.vector_bytes); }
@@ -161,7 +191,8 @@ class Walker {
     }
     if (!require(node.token >= 0, "an asynchronous copy needs a token")) return;
     require(node.vector_bytes > 0 && node.vector_bytes <= subject_.target.lds_direct_bytes,
-            "direct copies of " + std::to_string(node.vector_bytes) + " bytes a lane; the target has " + std::to_string(subject_.target.lds_direct_bytes));
+            "direct copies of " + std::to_string(node.vector_bytes) + " bytes a lane; the target has " +
+                std::to_string(subject_.target.lds_direct_bytes));
   }
   void check(const Wait& node) { require(node.pending >= 0, "a negative number of pending copies"); }
   void check(const Barrier&) { no_divergence(); }
@@ -181,16 +212,28 @@ class Walker {
   void host_mma(const Mma& node) {
     const Storage &a = storage(node.a), &b = storage(node.b), &c = storage(node.c);
     const auto known = subject_.target.matrix_for(a.dtype, c.dtype);
-    if (!require(node.instruction == "host.fma" && !known.empty() && a.dtype == b.dtype, "the host has no " + node.instruction + " for these types")) return;
-    if (!require(a.shape.size() == 2 && b.shape.size() == 2 && c.shape.size() == 2, "operands of a product have two axes")) return;
+    if (!require(node.instruction == "host.fma" && !known.empty() && a.dtype == b.dtype, "the host has no " +
+                 node.instruction + " for these types")) {
+      return;
+    }
+    if (!require(a.shape.size() == 2 && b.shape.size() == 2 && c.shape.size() == 2,
+                 "operands of a product have two axes")) {
+      return;
+    }
     const auto m = a.shape[node.a_transposed ? 1 : 0], a_k = a.shape[node.a_transposed ? 0 : 1];
     const auto n = b.shape[node.b_transposed ? 0 : 1], b_k = b.shape[node.b_transposed ? 1 : 0];
-    if (!require(m == c.shape[0] && n == c.shape[1], "rows of " + a.name + " and columns of " + b.name + " do not give " + c.name)) return;
-    require(node.k >= 1 && node.a_k >= 0 && node.b_k >= 0 && node.a_k + node.k <= a_k && node.b_k + node.k <= b_k, "k leaves an operand");
+    if (!require(m == c.shape[0] && n == c.shape[1], "rows of " + a.name + " and columns of " + b.name +
+                 " do not give " + c.name)) {
+      return;
+    }
+    require(node.k >= 1 && node.a_k >= 0 && node.b_k >= 0 && node.a_k + node.k <= a_k && node.b_k + node.k <= b_k,
+            "k leaves an operand");
     require(node.block_m >= 1 && node.block_n >= 1, "its register block is empty");
   }
   void check(const Fill& node) {
-    if (require(subject_.is_storage(node.storage), "no such storage") && subject_.is_regs(node.storage)) regs_fit(node.storage);
+    if (require(subject_.is_storage(node.storage), "no such storage") && subject_.is_regs(node.storage)) {
+      regs_fit(node.storage);
+    }
   }
   void check(const Map& node) {
     const MapCheck check{subject_, role_, ranges_, [&](const std::string& reason) { wrong(reason); }};
@@ -202,7 +245,10 @@ class Walker {
     auto shape = from.shape;
     if (!require(node.axis >= 0 && node.axis < static_cast<int>(shape.size()), "no such axis")) return;
     shape.erase(shape.begin() + node.axis);
-    if (!require(shape == to.shape, to.name + " has not the shape of " + from.name + " without axis " + std::to_string(node.axis))) return;
+    if (!require(shape == to.shape, to.name + " has not the shape of " + from.name + " without axis " +
+                 std::to_string(node.axis))) {
+      return;
+    }
     if (is_host()) return;
     if (!regs_fit(node.from) || !regs_fit(node.to)) return;
     if (!require(layout::conversion(layout::slice(from.reg_layout, node.axis), to.reg_layout) <= Conversion::registers,
@@ -212,7 +258,10 @@ class Walker {
     auto scratch_shape = to.shape;
     scratch_shape.insert(scratch_shape.begin(), parts);
     if (!require(subject_.is_lds(node.scratch), "waves divide the axis: it needs LDS scratch")) return;
-    if (!require(storage(node.scratch).shape == scratch_shape && storage(node.scratch).dtype == to.dtype, "its scratch has another shape or type")) return;
+    if (!require(storage(node.scratch).shape == scratch_shape && storage(node.scratch).dtype == to.dtype,
+                 "its scratch has another shape or type")) {
+      return;
+    }
     no_divergence();
   }
   void check(const Convert& node) {
@@ -221,16 +270,25 @@ class Walker {
     if (!require(from.shape == to.shape, from.name + " and " + to.name + " differ in shape")) return;
     if (is_host()) return;
     if (!regs_fit(node.from) || !regs_fit(node.to)) return;
-    if (!require(layout::conversion(from.reg_layout, to.reg_layout) <= node.method, "this conversion needs more than its method moves")) return;
+    if (!require(layout::conversion(from.reg_layout, to.reg_layout) <= node.method,
+                 "this conversion needs more than its method moves")) {
+      return;
+    }
     if (node.method != Conversion::lds) return;
     if (!require(subject_.is_lds(node.scratch), "it needs LDS scratch")) return;
-    if (!require(storage(node.scratch).shape == to.shape && storage(node.scratch).dtype == to.dtype, "its scratch has another shape or type")) return;
+    if (!require(storage(node.scratch).shape == to.shape && storage(node.scratch).dtype == to.dtype,
+                 "its scratch has another shape or type")) {
+      return;
+    }
     no_divergence();
   }
   void check(const Sched&) {}
 
   void check(const For& node) {
-    if (!require(node.var >= 0 && node.var < static_cast<int>(subject_.launch.variables.size()), "no such loop variable")) return;
+    if (!require(node.var >= 0 && node.var < static_cast<int>(subject_.launch.variables.size()),
+                 "no such loop variable")) {
+      return;
+    }
     if (!require(node.from && node.to && node.step, "a loop without bounds")) return;
     const auto step = evaluate(*node.step, {});
     if (!require(step && *step > 0, "a loop's step must be a positive constant")) return;
@@ -259,7 +317,10 @@ class Walker {
     divergent_ = outer;
   }
   void check(const Let& node) {
-    if (!require(node.var >= 0 && node.var < static_cast<int>(subject_.launch.variables.size()) && node.value, "no such variable")) return;
+    if (!require(node.var >= 0 && node.var < static_cast<int>(subject_.launch.variables.size()) && node.value,
+                 "no such variable")) {
+      return;
+    }
     const auto range = range_of(*node.value, ranges_);
     ranges_.variables.erase(node.var);
     if (range) ranges_.variables[node.var] = *range;

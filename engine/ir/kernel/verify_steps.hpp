@@ -1,5 +1,5 @@
-// The verifier's passes, one file each. A pass reports what is wrong and goes on; the passes behind check_statements rely on
-// what it found right (ids, kinds, shapes) and run only when it found nothing.
+// The verifier's passes, one file each. A pass reports what is wrong and goes on; the passes behind check_statements
+// rely on what it found right (ids, kinds, shapes) and run only when it found nothing.
 #pragma once
 
 #include <functional>
@@ -46,7 +46,8 @@ struct Subject {
 
 // Storages, layouts, LDS size, roles.
 void check_frame(const Subject& subject);
-// Each statement by itself: ids, shapes, vectors, bounds inside LDS, matrix instructions, conversions, divergent barriers.
+// Each statement by itself: ids, shapes, vectors, bounds inside LDS, matrix instructions, conversions, divergent
+// barriers.
 void check_statements(const Subject& subject);
 // Every register array, LDS element and variable that is read was written on every path.
 void check_values(const Subject& subject);

@@ -1,5 +1,5 @@
-// Every value read was written: a forward pass over what is certainly written. It only grows along a path, so a loop's body is
-// judged by its first iteration.
+// Every value read was written: a forward pass over what is certainly written. It only grows along a path, so a loop's
+// body is judged by its first iteration.
 #include <algorithm>
 #include <set>
 
@@ -28,7 +28,8 @@ Written common(const Written& a, const Written& b) {
 
 class Pass {
  public:
-  explicit Pass(const Subject& subject) : subject_(subject) {
+  // `lds_too` false: LDS contents are not judged.
+  Pass(const Subject& subject, bool lds_too) : subject_(subject), lds_too_(lds_too) {
     for (const auto& storage : subject.launch.storages) {
       std::int64_t elements = storage.kind == Storage::Kind::lds ? 1 : 0;
       for (const auto extent : storage.shape) elements *= extent;
@@ -65,7 +66,9 @@ class Pass {
   void read_some(int id) {
     if (subject_.is_regs(id)) return read_regs(id);
     const auto& elements = state_.elements[id];
-    if (std::find(elements.begin(), elements.end(), true) == elements.end()) wrong(storage(id).name + " is read before anything is written there");
+    if (lds_too_ && std::find(elements.begin(), elements.end(), true) == elements.end()) {
+      wrong(storage(id).name + " is read before anything is written there");
+    }
   }
   void read_regs(int id) {
     if (!state_.regs[id]) wrong(storage(id).name + " is read before it is written");
@@ -97,7 +100,9 @@ class Pass {
   void read_rectangle(const LdsRef& ref, const std::vector<std::int64_t>& shape) {
     std::int64_t missing = 0;
     each_element(ref, shape, [&](std::int64_t number) { missing += state_.elements[ref.storage][number] ? 0 : 1; });
-    if (missing > 0) wrong(storage(ref.storage).name + " is read where " + std::to_string(missing) + " elements were never written");
+    if (lds_too_ && missing > 0) {
+      wrong(storage(ref.storage).name + " is read where " + std::to_string(missing) + " elements were never written");
+    }
   }
   void write_rectangle(const LdsRef& ref, const std::vector<std::int64_t>& shape) {
     forget_overlapping(ref.storage);
@@ -172,6 +177,7 @@ class Pass {
   template <class Other> void step(const Other&) {}
 
   const Subject& subject_;
+  bool lds_too_;
   std::string path_;
   Written state_;
 };
@@ -179,15 +185,10 @@ class Pass {
 }  // namespace
 
 void check_values(const Subject& subject) {
-  // LDS that one role fills another may read; the order between roles is the hazard pass's matter.
-  if (subject.launch.roles.size() != 1) {
-    for (const auto& role : subject.launch.roles) {
-      Pass pass(subject);
-      pass.body(role.body, subject.path_of(role));
-    }
-    return;
+  // What one role writes to LDS another may read: with several roles only register arrays and variables are judged.
+  for (const auto& role : subject.launch.roles) {
+    Pass(subject, subject.launch.roles.size() == 1).body(role.body, subject.path_of(role));
   }
-  Pass(subject).body(subject.launch.roles.front().body, "body");
 }
 
 }  // namespace kiln::kernel

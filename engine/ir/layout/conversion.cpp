@@ -54,8 +54,8 @@ Conversion conversion(const RegLayout& from, const RegLayout& to) {
   }
   Span wave_holds = registers;
   wave_holds.add(packing, wide_from.lane);
-  const bool inside_wave = agree(packing, wide_from.wave, wide_to.wave, wave_holds) &&
-                           all_in(packing, wide_to.reg, wave_holds) && all_in(packing, wide_to.lane, wave_holds);
+  const bool inside_wave = waves_equal && all_in(packing, wide_to.reg, wave_holds) &&
+      all_in(packing, wide_to.lane, wave_holds);
   return inside_wave ? Conversion::lanes : Conversion::lds;
 }
 

@@ -62,7 +62,8 @@ RegLayout permute(const RegLayout& layout, const std::vector<int>& axes);
 // registers(), 1 when none.
 int contiguous_registers(const RegLayout& layout, int axis);
 
-// How a value of layout `from` becomes one of layout `to` (same shape).
+// How a value of layout `from` becomes one of layout `to` (same shape): not at all, by register moves that are the same in all
+// lanes, by exchange between lanes (waves move both layouts alike), or through LDS.
 enum class Conversion : std::uint8_t { none, registers, lanes, lds };
 Conversion conversion(const RegLayout& from, const RegLayout& to);
 

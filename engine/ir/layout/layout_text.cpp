@@ -5,7 +5,8 @@
 namespace kiln::layout {
 namespace {
 
-// One bit's image: {axis, bit} of a plain vector; axis -1 for a free bit, -2 for one that moves several coordinate bits.
+// One bit's image: {axis, bit} of a plain vector; axis -1 for a free bit, -2 for one that moves several coordinate
+// bits.
 struct Image { int axis, bit; };
 
 Image image_of(const Coordinate& vector) {

@@ -61,7 +61,9 @@ std::string LdsLayout::text() const {
     std::size_t zeros = 0;
     while (zeros < xor_basis.size() && xor_basis[zeros] == 0) ++zeros;
     bool plain = true;  // the form that with_swizzle makes
-    for (std::size_t bit = zeros; bit < xor_basis.size(); ++bit) plain = plain && xor_basis[bit] == std::int64_t(1) << (bit - zeros);
+    for (std::size_t bit = zeros; bit < xor_basis.size(); ++bit) {
+      plain = plain && xor_basis[bit] == std::int64_t(1) << (bit - zeros);
+    }
     text = "xor" + std::to_string(chunk_bytes);
     if (plain) {
       text += "(row" + (zeros > 0 ? "/" + std::to_string(std::int64_t(1) << zeros) : "") + "%" +

@@ -22,8 +22,8 @@ class Packing {
   int bits_ = 0;
 };
 
-// The span of vectors added so far. Each vector has a number; `solve` names the vectors whose XOR is a word, using only those
-// that were independent of the ones before.
+// The span of vectors added so far. Each vector has a number; `solve` names the vectors whose XOR is a word, using only
+// those that were independent of the ones before.
 class Span {
  public:
   // Whether the vector was independent of those before. At most 64 vectors.

@@ -88,7 +88,9 @@ Status RegLayout::covers() const {
   for (int bit = 0; bit < packing.bits(); ++bit) {
     if (span.contains(std::uint64_t(1) << bit)) continue;
     std::string where;
-    for (const auto entry : packing.unpack(std::uint64_t(1) << bit)) where += (where.empty() ? "" : ",") + std::to_string(entry);
+    for (const auto entry : packing.unpack(std::uint64_t(1) << bit)) {
+      where += (where.empty() ? "" : ",") + std::to_string(entry);
+    }
     return Error(ErrorCode::invalid_argument, "layout: no register, lane and wave holds element [" + where + "]");
   }
   return ok();
@@ -114,21 +116,24 @@ Result<RegLayout> make_layout(const std::vector<std::int64_t>& shape, const std:
   for (const BitSource& run : order) {
     Basis& basis = run.kind == BitSource::reg ? layout.reg : run.kind == BitSource::lane ? layout.lane : layout.wave;
     if (run.axis >= rank || run.axis < -1 || run.count < 0 || run.count > 30) {
-      return Error(ErrorCode::invalid_argument, "layout: a run of bits names axis " + std::to_string(run.axis) + " of rank " +
-                                                    std::to_string(rank));
+      return Error(ErrorCode::invalid_argument, "layout: a run of bits names axis " + std::to_string(run.axis) +
+                   " of rank " + std::to_string(rank));
     }
     for (int i = 0; i < run.count; ++i) {
       Coordinate vector(rank, 0);
       if (run.axis >= 0) vector[run.axis] = std::int64_t(1) << used[run.axis]++;
       basis.vectors.push_back(std::move(vector));
-      if (run.axis >= 0 && used[run.axis] > 40) return Error(ErrorCode::invalid_argument, "layout: too many bits along one axis");
+      if (run.axis >= 0 && used[run.axis] > 40) {
+        return Error(ErrorCode::invalid_argument, "layout: too many bits along one axis");
+      }
     }
   }
   for (int axis = 0; axis < rank; ++axis) {
     const std::int64_t unit = std::int64_t(1) << used[axis];
     if (shape[axis] < 1 || shape[axis] % unit != 0) {
       return Error(ErrorCode::invalid_argument, "layout: extent " + std::to_string(shape[axis]) + " of axis " +
-                                                    std::to_string(axis) + " is no multiple of " + std::to_string(unit));
+                                                    std::to_string(axis) + " is no multiple of " +
+                                                        std::to_string(unit));
     }
     layout.unit.push_back(unit);
     layout.repeat.push_back(shape[axis] / unit);
@@ -183,7 +188,8 @@ int contiguous_registers(const RegLayout& layout, int axis) {
     ++bits;
   }
   std::int64_t run = std::int64_t(1) << bits;
-  // All registers of the unit are one run that fills its axis: the repeats go on, where this axis is the one counted fastest.
+  // All registers of the unit are one run that fills its axis: the repeats go on, where this axis is the one counted
+  // fastest.
   if (bits == layout.reg.bits() && run == layout.unit[axis]) {
     bool fastest = true;
     for (int later = axis + 1; later < layout.rank(); ++later) fastest = fastest && layout.repeat[later] == 1;

@@ -7,8 +7,8 @@
 
 namespace kiln::target {
 
-// What this machine (and its kernel's saved state) has, of the names that host targets know (LLVM's), sorted: "avx2", "avx512f",
-// "avx512bf16" … Empty on a processor that is no x86-64. Asked once; any thread.
+// What this machine (and its kernel's saved state) has, of the names that host targets know (LLVM's), sorted: "avx2",
+// "avx512f", "avx512bf16" … Empty on a processor that is no x86-64. Asked once; any thread.
 const std::vector<std::string>& machine_features();
 
 // Features of a level, "avx2" or "avx512", sorted; empty for another text.

@@ -3,8 +3,8 @@
 namespace kiln::target {
 namespace {
 
-// One row: mnemonic after "v_", clang builtin after "__builtin_amdgcn_" (clang/include/clang/Basic/BuiltinsAMDGPU), matrix-unit
-// cycles (AMD matrix instruction calculator, 4 a pass; gfx950's from the design's target table).
+// One row: mnemonic after "v_", clang builtin after "__builtin_amdgcn_" (clang/include/clang/Basic/BuiltinsAMDGPU),
+// matrix-unit cycles (AMD matrix instruction calculator, 4 a pass; gfx950's from the design's target table).
 struct Row {
   const char* name;
   const char* builtin;
@@ -81,7 +81,8 @@ std::vector<MatrixInstruction> amd_matrix_instructions(std::string_view arch) {
 
 std::vector<MatrixInstruction> host_matrix_instructions(int vector_lanes, int vector_registers) {
   struct Types { DType operand, result; };
-  constexpr Types types[] = {{DType::f32, DType::f32}, {DType::f16, DType::f32}, {DType::bf16, DType::f32}, {DType::i8, DType::i32}};
+  constexpr Types types[] = {{DType::f32, DType::f32}, {DType::f16, DType::f32}, {DType::bf16, DType::f32},
+                             {DType::i8, DType::i32}};
   // Two vectors of b and one broadcast of a beside the accumulators: 6 x 2 of 16 registers, 14 x 2 of 32.
   const int rows = (vector_registers - 4) / 2;
   std::vector<MatrixInstruction> list;
@@ -101,8 +102,8 @@ std::vector<MatrixInstruction> host_matrix_instructions(int vector_lanes, int ve
   return list;
 }
 
-// Lane maps: AMD's CDNA3 and RDNA3 ISA documents, "Matrix Arithmetic Instructions" and "WMMA"; tests compare them with AMD's
-// matrix instruction calculator.
+// Lane maps: AMD's CDNA3 and RDNA3 ISA documents, "Matrix Arithmetic Instructions" and "WMMA"; tests compare them with
+// AMD's matrix instruction calculator.
 int MatrixInstruction::operand_row(int lane) const {
   return family == Family::host ? lane : lane % m;
 }

@@ -10,7 +10,8 @@
 namespace kiln::target {
 namespace {
 
-// Processor facts: design's target table; e_flags from LLVM's AMDGPU usage guide, "ELF header e_flags" (code object v4 and later).
+// Processor facts: design's target table; e_flags from LLVM's AMDGPU usage guide, "ELF header e_flags" (code object v4
+// and later).
 struct Amd {
   const char* arch;
   Family family;
@@ -29,19 +30,20 @@ constexpr std::array<Amd, 4> amd_table = {{
 constexpr std::uint32_t xnack_flags[] = {0x100, 0x200, 0x300};    // any, off, on
 constexpr std::uint32_t sramecc_flags[] = {0x400, 0x800, 0xc00};
 
+// Insertions, deletions, replacements and swaps of neighbours that make `a` of `b`.
 int edit_distance(std::string_view a, std::string_view b) {
-  std::vector<int> row(b.size() + 1);
-  for (std::size_t j = 0; j <= b.size(); ++j) row[j] = static_cast<int>(j);
-  for (std::size_t i = 1; i <= a.size(); ++i) {
-    int diagonal = row[0];
-    row[0] = static_cast<int>(i);
-    for (std::size_t j = 1; j <= b.size(); ++j) {
-      const int above = row[j];
-      row[j] = std::min({above + 1, row[j - 1] + 1, diagonal + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      diagonal = above;
+  std::vector<std::vector<int>> cost(a.size() + 1, std::vector<int>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) { cost[i][j] = static_cast<int>(i + j); continue; }
+      const int replaced = cost[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1, replaced});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
+      }
     }
   }
-  return row.back();
+  return cost[a.size()][b.size()];
 }
 
 Error unknown(std::string_view text, const std::string& why = "") {
@@ -77,7 +79,8 @@ Result<Target> parse_amd(std::string_view text, const Amd& amd, const std::vecto
     const std::string feature(part.substr(0, part.empty() ? 0 : part.size() - 1));
     const char sign = part.empty() ? ' ' : part.back();
     if ((feature != "sramecc" && feature != "xnack") || (sign != '+' && sign != '-')) {
-      return unknown(text, "'" + std::string(part.substr(0, 32)) + "' is no feature (sramecc+, sramecc-, xnack+, xnack-)");
+      return unknown(text, "'" + std::string(part.substr(0, 32)) +
+                     "' is no feature (sramecc+, sramecc-, xnack+, xnack-)");
     }
     if (!amd.features) return unknown(text, std::string(amd.arch) + " has no feature " + feature);
     if (!setting.emplace(feature, sign == '+' ? 2 : 1).second) return unknown(text, feature + " is named twice");
@@ -200,7 +203,8 @@ bool serves(const Target& object_target, const Target& device_target) {
   if (object_target.is_host()) return subset(object_target.host_features, device_target.host_features);
   const auto named = split(object_target.full, ':'), device = split(device_target.full, ':');
   return std::all_of(named.begin() + 1, named.end(),
-                     [&](std::string_view feature) { return std::find(device.begin() + 1, device.end(), feature) != device.end(); });
+                     [&](std::string_view feature) { return std::find(device.begin() + 1, device.end(),
+                                                                      feature) != device.end(); });
 }
 
 }  // namespace kiln::target

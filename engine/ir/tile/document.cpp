@@ -28,9 +28,10 @@ Diagnostic locate(std::string_view json, std::size_t position, std::string messa
 }
 
 // nlohmann's text without its "[json.exception.parse_error.101] parse error at line …: " in front.
-std::string plain_message(const std::string& what) {
-  const auto colon = what.find(": ");
-  std::string message = colon == std::string::npos ? what : what.substr(colon + 2);
+std::string plain_message(std::string message) {
+  if (const auto bracket = message.find("] "); bracket != std::string::npos) message.erase(0, bracket + 2);
+  const auto colon = message.find(": ");
+  if (message.starts_with("parse error") && colon != std::string::npos) message.erase(0, colon + 2);
   if (message.size() > 160) message = message.substr(0, 160) + "…";
   return "not valid JSON: " + make_valid_utf8(message);
 }

@@ -8,6 +8,7 @@ namespace kiln::tile {
 namespace {
 
 constexpr std::size_t tensor_rank_max = 8, declarations_max = 256, candidates_max = 64;
+constexpr std::int64_t size_max = (std::int64_t(1) << 31) - 1;
 constexpr const char* version = "tile/1";
 
 // Calls `read(name, node, pointer)` for each field of an object of declarations.
@@ -44,6 +45,9 @@ Symbol read_symbol(ReadContext& context, const std::string& name, const JsonNode
   }
   if (fields.optional("min")) symbol.min = fields.integer("min", 0);
   if (fields.optional("max")) symbol.max = fields.integer("max", 0);
+  for (const auto& [field, value] : {std::pair{"min", symbol.min}, std::pair{"max", symbol.max}, std::pair{"multiple_of", std::optional(symbol.multiple_of)}})
+    if (value && (*value < 0 || *value > size_max))
+      context.mistake(fields.pointer(field), "sizes are from 0 to " + std::to_string(size_max), "", std::to_string(*value));
   if (symbol.min && symbol.max && *symbol.min > *symbol.max)
     context.mistake(fields.pointer("min"), "'min' is larger than 'max'", "min <= max", std::to_string(*symbol.min));
   fields.finish();

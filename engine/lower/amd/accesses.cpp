@@ -89,6 +89,7 @@ bool fills_zero(const bound::ExprPtr& fill) {
 // Whether the hardware's linear check of a buffer does the work: indices past the end along this axis lie past the tensor.
 bool buffer_checks(const bound::Tensor& tensor, int axis, const Interval& start, std::int64_t extent) {
   const std::int64_t stride = tensor.strides[axis];
+  if (start.lo == start.hi) return false;  // one block: a mask costs nothing, and the verifier wants it
   if (start.lo < 0 || start.hi >= unbounded || tensor.shape[axis] * stride < tensor.elements_span()) return false;
   for (std::size_t other = 0; other < tensor.strides.size(); ++other) {
     if (tensor.strides[other] > stride) return false;

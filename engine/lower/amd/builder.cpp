@@ -156,35 +156,45 @@ void Builder::convert_into(int from, int to, kernel::Body& body) {
   emit(body, kernel::Convert{read, to, layout::Conversion::registers, -1});
 }
 
-int Builder::reordered(int from, const std::vector<int>& axes, kernel::Body& body) {
-  if (identity(axes)) return from;
-  const layout::RegLayout layout = layout::permute(storage(from).reg_layout, axes);
-  const int to = add_regs(storage(from).name + "_turned", storage(from).dtype, layout, storage(from).vector_elements);
+// A map that sets `to` from `from`, both in registers: axis i of `from` is axis axes[i] of `to`.
+void Builder::rename_axes(int from, int to, const std::vector<int>& axes, kernel::Body& body) {
   kernel::Map map;
-  std::vector<bound::ExprPtr> indices, source(axes.size());
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const int variable = add_variable("i");
-    map.index.push_back(variable);
-    map.extent.push_back(storage(to).shape[i]);
+  std::vector<bound::ExprPtr> indices, source;
+  for (const auto extent : storage(to).shape) {
+    map.index.push_back(add_variable("i"));
+    map.extent.push_back(extent);
     bound::Expr index;
     index.kind = bound::Expr::Kind::variable;
-    index.integer = variable;
+    index.integer = map.index.back();
     indices.push_back(std::make_shared<const bound::Expr>(index));
-    source[axes[i]] = indices.back();
   }
+  for (const int axis : axes) source.push_back(indices[axis]);
   bound::Expr element;
   element.kind = bound::Expr::Kind::tile;
   element.integer = from;
   element.type = storage(from).dtype;
   element.args = source;
-  map.iteration = layout;
+  map.iteration = storage(to).reg_layout;
   bound::MapItem item;
   item.target = to;
   item.indices = indices;
   item.value = std::make_shared<const bound::Expr>(element);
   map.body.push_back(std::move(item));
   map.checked = {false, false};
-  emit(body, std::move(map), "axes reordered within each lane");
+  emit(body, std::move(map), "axes renamed within each lane");
+}
+
+int Builder::reordered(int from, const std::vector<int>& axes, kernel::Body& body) {
+  if (identity(axes)) return from;
+  const layout::RegLayout layout = layout::permute(storage(from).reg_layout, axes);
+  const int to = add_regs(storage(from).name + "_turned", storage(from).dtype, layout, storage(from).vector_elements);
+  rename_axes(from, to, inverse(axes), body);
+  return to;
+}
+
+int Builder::lifted(int from, kernel::Body& body) {
+  const int to = add_regs(storage(from).name + "_row", storage(from).dtype, insert_axis(storage(from).reg_layout, 0));
+  rename_axes(from, to, {1}, body);
   return to;
 }
 
@@ -208,6 +218,13 @@ void Builder::set_tile(int tile, int regs, kernel::Body& body) {
   store_lds(home, turned, body);
 }
 
+std::vector<bound::ExprPtr> unit_indices_dropped(const std::vector<std::int64_t>& shape, std::vector<bound::ExprPtr> indices) {
+  for (std::size_t axis = 0; axis < indices.size(); ++axis) {
+    if (shape[axis] == 1) indices[axis] = bound::make_integer(0);
+  }
+  return indices;
+}
+
 std::vector<bound::ExprPtr> Builder::storage_indices(int tile, std::vector<bound::ExprPtr> indices) const {
   if (!subject.in_lds(tile)) return indices;
   std::vector<bound::ExprPtr> ordered;
@@ -227,6 +244,7 @@ bound::ExprPtr Builder::rewrite(const bound::ExprPtr& expr, const std::map<int, 
   if (copy.kind == bound::Expr::Kind::tile) {
     const int tile = static_cast<int>(copy.integer);
     const auto at = moved.find(tile);
+    copy.args = unit_indices_dropped(subject.tile(tile).shape, std::move(copy.args));
     if (at == moved.end()) copy.args = storage_indices(tile, std::move(copy.args));
     copy.integer = at == moved.end() ? storage_of(tile) : at->second;
     changed = true;

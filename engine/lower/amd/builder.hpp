@@ -47,6 +47,8 @@ class Builder {
   void store_lds(int lds, int regs, kernel::Body& body);
   // The registers with axes reordered: new axis i is old axis axes[i]. A map within each lane.
   int reordered(int from, const std::vector<int>& axes, kernel::Body& body);
+  // A rank-1 array as one row, [1, n].
+  int lifted(int from, kernel::Body& body);
   // The tile's value, axes as the tile's, as `layout`: from its home or from LDS.
   int value_of(int tile, const layout::RegLayout& layout, kernel::Body& body);
   // Sets the tile from registers that have the tile's shape.
@@ -85,6 +87,7 @@ class Builder {
   std::string pointer;
 
  private:
+  void rename_axes(int from, int to, const std::vector<int>& axes, kernel::Body& body);
   Status translate_copy_by_map(const bound::Copy& copy, kernel::Body& to);
   Status translate_vector_gemm(const bound::Gemm& gemm, const GemmPlan& made, kernel::Body& to);
   Status store_tensor(const bound::Copy& copy, const TensorSide& side, kernel::Body& to);
@@ -95,6 +98,9 @@ class Builder {
   std::vector<int> tile_storage_;
   std::map<std::string, int> names_;
 };
+
+// Indices along axes of extent 1 can only be 0.
+std::vector<bound::ExprPtr> unit_indices_dropped(const std::vector<std::int64_t>& shape, std::vector<bound::ExprPtr> indices);
 
 // Tiles that a statement list writes or reads, by tile id (everything below it included).
 struct TileUse {

@@ -147,6 +147,7 @@ Status Builder::translate_for(const bound::For& loop, kernel::Body& to) {
       some.args = {uniform(loop.from, to), uniform(loop.to, to)};
       guard.condition = std::make_shared<const bound::Expr>(some);
       const auto kept_before = kept;
+      keep_operands(loop.body, guard.then);
       KILN_CHECK(translate_pipelined(loop, prefetched, guard.then));
       kept = kept_before;
       emit(to, std::move(guard), "the first tile is loaded before the loop");

@@ -52,23 +52,36 @@ Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm,
   const KeptOperands* keep = at == kept.end() ? nullptr : &at->second;
   const int held_a = made.a.in_registers ? held(made.a, gemm.transpose_a) : -1;
   const int held_b = made.b.in_registers ? held(made.b, !gemm.transpose_b) : -1;
-  int regs_a = -1, regs_b = -1;
-  for (std::int64_t slice = 0; slice * made.k_slice < made.k; ++slice) {
+  // Reads run one slice ahead of the products, into the other of two arrays; the fence keeps them there.
+  int read_a[2] = {-1, -1}, read_b[2] = {-1, -1};
+  const auto read = [&](bool is_a, std::int64_t slice) {
+    const bool in_registers = is_a ? held_a >= 0 : held_b >= 0;
+    if (in_registers || (keep && !(is_a ? keep->a : keep->b).empty())) return false;
+    int& own = (is_a ? read_a : read_b)[slice % 2];
+    if (own < 0) {
+      own = load_operand(made, is_a, slice, to);
+    } else {
+      load_lds(own, storage_of((is_a ? made.a : made.b).tile), {0, slice * made.k_slice}, to);
+    }
+    return true;
+  };
+  const auto operand = [&](bool is_a, std::int64_t slice) {
+    if (const int whole = is_a ? held_a : held_b; whole >= 0) return whole;
+    if (keep && !(is_a ? keep->a : keep->b).empty()) return (is_a ? keep->a : keep->b)[slice];
+    return (is_a ? read_a : read_b)[slice % 2];
+  };
+  const std::int64_t slices = made.k / made.k_slice;
+  read(true, 0);
+  read(false, 0);
+  for (std::int64_t slice = 0; slice < slices; ++slice) {
+    if (slice + 1 < slices) {
+      const bool read_any = read(true, slice + 1);
+      if (read(false, slice + 1) || read_any) emit(to, kernel::Sched{}, "reads one slice ahead");
+    }
     kernel::Mma mma;
     mma.instruction = made.instruction->name;
-    const auto operand = [&](bool is_a, int whole, int& own) {
-      if (whole >= 0) return whole;
-      const auto& list = keep ? (is_a ? keep->a : keep->b) : std::vector<int>{};
-      if (!list.empty()) return list[slice];
-      if (own < 0) {
-        own = load_operand(made, is_a, slice, to);
-      } else {
-        load_lds(own, storage_of((is_a ? made.a : made.b).tile), {0, slice * made.k_slice}, to);
-      }
-      return own;
-    };
-    mma.a = operand(true, held_a, regs_a);
-    mma.b = operand(false, held_b, regs_b);
+    mma.a = operand(true, slice);
+    mma.b = operand(false, slice);
     mma.c = c;
     mma.a_k = held_a >= 0 ? slice * made.k_slice : 0;
     mma.b_k = held_b >= 0 ? slice * made.k_slice : 0;

@@ -87,14 +87,28 @@ Result<layout::RegLayout> standard(const GemmPlan& gemm, const OperandSide& side
   return layout::with_free_bits(std::move(made), 0, gemm.spare_bits);
 }
 
-// Whether the partner can be laid out like `held`, the whole operand in registers.
-bool usable(const GemmPlan& gemm, const OperandSide& partner, const OperandSide& side, const layout::RegLayout& held) {
-  const auto own = standard(gemm, side, gemm.k, 1);
-  if (!own) return false;
-  // Rows must be where the instruction wants them; k may be permuted.
-  const auto rows_of = [](const layout::RegLayout& l) { return projected(l, {0}); };
-  if (!agrees(rows_of(held), rows_of(*own))) return false;
-  return kernel::operand_layout_like(*gemm.instruction, partner.operand, partner.rows, held, gemm.grid).has_value();
+// Whether the instruction takes `held`, the whole operand in registers, with its partner laid out like it: proved on the
+// instruction's own steps, for every lane.
+bool usable(const Subject& subject, const bound::Gemm& source, const GemmPlan& gemm, const OperandSide& partner, const OperandSide& side,
+            const layout::RegLayout& held) {
+  auto other = kernel::operand_layout_like(*gemm.instruction, partner.operand, partner.rows, held, gemm.grid);
+  if (!other) return false;
+  const auto storage = [](const layout::RegLayout& layout, DType dtype) {
+    kernel::Storage made;
+    made.dtype = dtype;
+    made.shape = layout.shape();
+    made.reg_layout = layout;
+    return made;
+  };
+  kernel::Launch trial;
+  trial.wave = subject.target.wave;
+  const DType in = subject.tile(source.a).dtype;
+  const auto partner_layout = layout::with_free_bits(std::move(*other), 0, gemm.spare_bits);
+  const bool is_a = side.operand == kernel::Operand::a;
+  trial.storages = {storage(is_a ? held : partner_layout, in), storage(is_a ? partner_layout : held, in),
+                    storage(gemm.result, subject.tile(source.c).dtype)};
+  kernel::Mma mma{gemm.instruction->name, 0, 1, 2, 0, 0, gemm.k, true};
+  return kernel::mma_steps(trial, mma, *gemm.instruction).has_value();
 }
 
 // The smallest step along k at which `held` can be cut.
@@ -120,7 +134,7 @@ Status plan_operands(const Subject& subject, Plan& plan, const bound::Gemm& sour
   const OperandSide& lead_side = a_leads ? a : b;
   const OperandSide& other_side = a_leads ? b : a;
   const TilePlan& held = plan.tiles[lead.tile];
-  const bool keep = held.placed && usable(gemm, other_side, lead_side, as_operand(held.home, lead_side.k_first));
+  const bool keep = held.placed && usable(subject, source, gemm, other_side, lead_side, as_operand(held.home, lead_side.k_first));
   if (keep) {
     lead.layout = as_operand(held.home, lead_side.k_first);
   } else {
@@ -132,7 +146,6 @@ Status plan_operands(const Subject& subject, Plan& plan, const bound::Gemm& sour
   if (!other.in_registers && !cut(part, 1, gemm.k_slice)) return Error(ErrorCode::internal, "an operand cannot be cut along k");
   KILN_TRY(other.layout, kernel::operand_layout_like(*gemm.instruction, other_side.operand, other_side.rows, part, gemm.grid));
   other.layout = layout::with_free_bits(std::move(other.layout), 0, gemm.spare_bits);
-  (void)subject;
   return ok();
 }
 

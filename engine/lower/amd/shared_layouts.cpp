@@ -47,8 +47,8 @@ kernel::Storage registers_of(const layout::RegLayout& layout, DType dtype) {
   return regs;
 }
 
-// Cycles and conflicts of one access over all its instructions. Instructions of one access differ by register bits, which move
-// all lanes alike: a few stand for all.
+// Cycles and conflicts of one access over all its instructions. They differ by register bits, which move all lanes alike, by
+// whole banks where a lane moves 4 bytes or more: one stands for all there, a few otherwise.
 void count(const target::Target& target, const Access& access, Candidate& candidate) {
   kernel::Storage lds;
   lds.kind = kernel::Storage::Kind::lds;
@@ -56,7 +56,7 @@ void count(const target::Target& target, const Access& access, Candidate& candid
   const int bytes = kernel::lds_vector_bytes(access.regs, candidate.layout);
   const auto accesses = kernel::vector_accesses(access.regs, candidate.layout.contiguous, bytes);
   if (!accesses || accesses->empty()) { candidate.cost += 1e9; return; }
-  const std::size_t step = std::max<std::size_t>(1, accesses->size() / 3);
+  const std::size_t step = std::max<std::size_t>(1, accesses->size() / (bytes >= 4 ? 1 : 3));
   double cost = 0, conflicts = 0;
   int counted = 0;
   for (std::size_t i = 0; i < accesses->size(); i += step, ++counted) {
@@ -67,8 +67,25 @@ void count(const target::Target& target, const Access& access, Candidate& candid
   }
   const double scale = static_cast<double>(accesses->size()) / counted;
   // An instruction costs its issue beside its cycles: wide ones win where cycles are equal.
-  candidate.cost += access.runs * (cost * scale + 2.0 * static_cast<double>(accesses->size()));
+  // Conflicts hold up all waves of the compute unit, so they weigh more than what they cost one wave.
+  candidate.cost += access.runs * (cost * scale + 4 * conflicts * scale + 2.0 * static_cast<double>(accesses->size()));
   candidate.conflicts += static_cast<int>(std::lround(conflicts * scale));
+}
+
+// Swizzles that use all row bits: the low ones as usual, the higher ones once more, rotated. They serve tiles whose writers and
+// readers step along rows differently (a transposing copy).
+void add_folded(const LdsLayout& plain, int chunk, std::vector<LdsLayout>& list) {
+  LdsLayout one = plain;
+  one.chunk_bytes = chunk;
+  const int bits = log2_of(one.xor_limit()), row_bits = even_bits(one.rows());
+  if (bits < 2 || row_bits <= bits) return;
+  for (int turn = 0; turn < bits; ++turn) {
+    one.xor_basis.clear();
+    for (int bit = 0; bit < row_bits; ++bit) {
+      one.xor_basis.push_back(std::int64_t(1) << (bit < bits ? bit : (bit - bits + turn) % bits));
+    }
+    list.push_back(one);
+  }
 }
 
 std::vector<LdsLayout> layouts_to_try(const std::vector<std::int64_t>& shape, int fast, int element_bytes) {
@@ -85,6 +102,9 @@ std::vector<LdsLayout> layouts_to_try(const std::vector<std::int64_t>& shape, in
         if (!one.xor_basis.empty() && std::find(list.begin(), list.end(), one) == list.end()) list.push_back(one);
       }
     }
+  }
+  for (const int chunk : {16, 8}) {
+    if (chunk >= element_bytes) add_folded(plain, chunk, list);
   }
   for (const int pad : {16, 8, 32, 4}) {
     LdsLayout one = plain;

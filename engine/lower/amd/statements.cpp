@@ -139,13 +139,14 @@ Status Builder::translate_reduce(const bound::Reduce& reduce, kernel::Body& to) 
   } else {
     from_layout = plan.tiles[reduce.from].home;
   }
-  const int from = value_of(reduce.from, from_layout, to);
-  std::vector<int> axes;
-  for (int axis = 0; axis < from_layout.rank(); ++axis) {
-    if (axis != reduce.axis) axes.push_back(axis);
+  int from = value_of(reduce.from, from_layout, to);
+  int along = reduce.axis;
+  if (from_layout.rank() == 1) {  // as one row, so that the result has an axis
+    from = lifted(from, to);
+    from_layout = storage(from).reg_layout;
+    along = 1;
   }
-  if (axes.empty()) axes.push_back(-1);
-  const layout::RegLayout natural = projected(from_layout, axes);
+  const layout::RegLayout natural = layout::slice(from_layout, along);
   const int home = storage_of(reduce.to);
   const bool at_home = !subject.in_lds(reduce.to) && storage(home).reg_layout == natural;
   int result = home;
@@ -153,14 +154,13 @@ Status Builder::translate_reduce(const bound::Reduce& reduce, kernel::Body& to) 
     result = add_regs(name_of(reduce.to) + "_part", storage(home).dtype, natural);
     if (reduce.accumulate) convert_into(value_of(reduce.to, subject.in_lds(reduce.to) ? natural : storage(home).reg_layout, to), result, to);
   }
-  kernel::Reduce made{reduce.op, from, result, reduce.axis, reduce.accumulate, -1};
+  kernel::Reduce made{reduce.op, from, result, along, reduce.accumulate, -1};
   int across = 0;
-  for (const auto& vector : from_layout.wave.vectors) across += vector[reduce.axis] != 0 ? 1 : 0;
+  for (const auto& vector : from_layout.wave.vectors) across += vector[along] != 0 ? 1 : 0;
   if (across > 0) {
-    // One partial result a row and wave: rows of the result, waves along the last axis.
-    layout::LdsLayout scratch;
+    layout::LdsLayout scratch;  // [waves, rows of the result…], as Reduce says
     scratch.shape = storage(result).shape;
-    scratch.shape.push_back(std::int64_t(1) << across);
+    scratch.shape.insert(scratch.shape.begin(), std::int64_t(1) << across);
     scratch.element_bytes = dtype_bytes(storage(result).dtype);
     scratch.contiguous = static_cast<int>(scratch.shape.size()) - 1;
     made.scratch = add_lds("reduce_scratch", storage(result).dtype, scratch);
@@ -249,6 +249,7 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
     for (auto& index : one.indices) index = rewrite(index, moved);
     if (item.let < 0 && !item.tensor) {
       const auto at = moved.find(item.target);
+      one.indices = unit_indices_dropped(subject.tile(item.target).shape, std::move(one.indices));
       if (at == moved.end()) one.indices = storage_indices(item.target, std::move(one.indices));
       one.target = at == moved.end() ? storage_of(item.target) : at->second;
     }

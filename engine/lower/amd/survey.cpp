@@ -27,7 +27,33 @@ void walk(const bound::Body& body, Facts& facts, int depth, double runs, std::ve
   }
 }
 
+void fill_region(const bound::Launch& launch, bound::Region& region) {
+  if (region.is_tensor || !region.start.empty()) return;
+  const std::size_t rank = launch.tiles[region.id].shape.size();
+  region.start.assign(rank, bound::make_integer(0));
+  region.ranged.assign(rank, true);
+}
+
+void fill_regions(const bound::Launch& launch, bound::Body& body) {
+  for (bound::Stmt& stmt : body) {
+    if (auto* copy = std::get_if<bound::Copy>(&stmt.node)) {
+      fill_region(launch, copy->from);
+      fill_region(launch, copy->to);
+    } else if (auto* loop = std::get_if<bound::For>(&stmt.node)) {
+      fill_regions(launch, loop->body);
+    } else if (auto* branch = std::get_if<bound::If>(&stmt.node)) {
+      fill_regions(launch, branch->then);
+      fill_regions(launch, branch->otherwise);
+    }
+  }
+}
+
 }  // namespace
+
+bound::Program with_full_regions(bound::Program program) {
+  for (bound::Launch& launch : program.launches) fill_regions(launch, launch.body);
+  return program;
+}
 
 Subject survey(const bound::Program& program, const bound::Launch& launch, const target::Target& target) {
   Subject subject{program, launch, target, {}};

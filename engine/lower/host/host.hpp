@@ -1,14 +1,12 @@
-// Lowering for host targets: one wave is one vector, tiles are packed scratch, products are host.fma register blocks.
+// Lowering for the host: one wave, whose lanes are one vector. Tiles are packed scratch of the calling thread; gemm runs in
+// register blocks; copies pack.
 #pragma once
 
-#include "engine/base/deadline.hpp"
-#include "engine/ir/bound/program.hpp"
-#include "engine/ir/target/target.hpp"
 #include "engine/lower/lower.hpp"
 
 namespace kiln::lower::host {
 
-// `lower` for target.is_host(); same contract.
+// As lower::lower, for targets of family host. There is one candidate: attempt 1 and on give not_found.
 Result<Lowered> lower_host(const bound::Program& program, const target::Target& target, int attempt, Budget& budget);
 
 }  // namespace kiln::lower::host

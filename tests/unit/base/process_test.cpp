@@ -112,7 +112,7 @@ TEST(ChildProcess, signals_and_masks_are_reset) {
   sigaddset(&blocked, SIGTERM);
   ::pthread_sigmask(SIG_BLOCK, &blocked, &old);
   const auto before = ::signal(SIGPIPE, SIG_IGN);
-  const auto status = run(shell("grep -E 'SigBlk|SigIgn' /proc/$$/status >&3"));
+  const auto status = run(shell("exec grep -E 'SigBlk|SigIgn' /proc/self/status >&3"));
   ::signal(SIGPIPE, before);
   ::pthread_sigmask(SIG_SETMASK, &old, nullptr);
   EXPECT_EQ(status, "SigBlk:\t0000000000000000\nSigIgn:\t0000000000000000\n");
@@ -129,7 +129,7 @@ TEST(ChildProcess, address_space_limit) {
 TEST(ChildProcess, destruction_kills_and_reaps) {
   pid_t pid;
   {
-    auto child = ChildProcess::spawn(shell("sleep 1000"));
+    auto child = ChildProcess::spawn(shell("exec sleep 1000"));
     ASSERT_TRUE(child);
     EXPECT_TRUE(child->running());
     EXPECT_FALSE(child->ended(false));
@@ -156,7 +156,7 @@ TEST(ChildProcess, dies_with_its_parent) {
   UniqueFd in(fds[0]), out(fds[1]);
   const pid_t middle = ::fork();
   if (middle == 0) {
-    auto options = shell("echo started >&3; sleep 1000");
+    auto options = shell("echo started >&3; exec sleep 1000");
     options.descriptors = {{out.get(), 3}};
     auto child = ChildProcess::spawn(options);
     char first;

@@ -1,0 +1,189 @@
+#include "api/cli/context.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <iostream>
+
+#include "api/cli/source_text.hpp"
+#include "engine/base/fd.hpp"
+
+namespace kiln::cli {
+
+using protocol::Json;
+
+namespace {
+
+// One line on a terminal, rewritten; nothing elsewhere.
+class ProgressLine {
+ public:
+  explicit ProgressLine(bool wanted) : shown_(wanted && ::isatty(STDERR_FILENO)) {}
+  ~ProgressLine() {
+    if (drawn_) std::fprintf(stderr, "\r\033[K");
+  }
+  void show(const Json& value) {
+    if (!shown_) return;
+    std::string line = value.value("stage", "working");
+    if (value.contains("total")) line += " " + std::to_string(value.value("done", 0)) + "/" + std::to_string(value.value("total", 0));
+    else if (value.value("fraction", 0.0) > 0) line += " " + std::to_string(int(value.value("fraction", 0.0) * 100)) + " %";
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    std::fflush(stderr);
+    drawn_ = true;
+  }
+
+ private:
+  bool shown_, drawn_ = false;
+};
+
+int exit_status(const Error& error) {
+  switch (error.code) {
+    case ErrorCode::not_running: return exit_no_daemon;
+    case ErrorCode::must_hit: return exit_miss;
+    case ErrorCode::cancelled: return exit_interrupted;
+    default: return exit_failed;
+  }
+}
+
+bool numeric(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789.-+ex%") == std::string::npos;
+}
+
+// NAME=VALUE pairs; several in one word are not accepted, several words are.
+Result<Json> pairs(const std::vector<std::string>& words, const std::string& flag) {
+  Json object = Json::object();
+  for (const auto& word : words) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || equals == 0)
+      return Error(ErrorCode::invalid_argument, flag + " " + word + ": expected NAME=VALUE");
+    object[word.substr(0, equals)] = word.substr(equals + 1);
+  }
+  return object;
+}
+
+}  // namespace
+
+Status Context::configure() {
+  if (configuration) return ok();
+  KILN_TRY(environment, process_environment());
+  KILN_TRY(configuration, daemon::load_configuration(environment, overrides));
+  return ok();
+}
+
+Result<Backend*> Context::connect() {
+  if (backend) return backend.get();
+  KILN_CHECK(configure());
+  if (no_daemon) {
+    KILN_TRY(backend, local_backend(*configuration));
+  } else {
+    KILN_TRY(backend, daemon_backend(*configuration, overrides, environment, !no_start));
+  }
+  return backend.get();
+}
+
+Result<client::Answer> Context::ask_with_fds(const std::string& method, Json params, const std::vector<int>& fds) {
+  KILN_TRY(Backend* answering, connect());
+  ProgressLine line(!quiet && !json);
+  return answering->call(method, std::move(params), fds, [&](const Json& value) { line.show(value); });
+}
+
+Result<Json> Context::ask(const std::string& method, Json params, const std::vector<int>& fds) {
+  KILN_TRY(auto answer, ask_with_fds(method, std::move(params), fds));
+  return std::move(answer.result);
+}
+
+void KernelArguments::add_to(CLI::App& command, const std::string& default_target) {
+  target = default_target;
+  command.add_option("program", program, "a built-in's name, or a file with a tile/1 program (- for standard input)")->required();
+  command.add_option("--set", set, "NAME=VALUE …: symbols, options and tunables")->expected(1, 1000);
+  command.add_option("--target", target, "host, gfx90a, gfx942, gfx950, gfx1100, with features as in gfx942:sramecc+:xnack-")->capture_default_str();
+  command.add_option("--layout", layouts, "TILE=LAYOUT …: auto, row_major, pad:BYTES, swizzle:CHUNK,DIVISOR,ROWS")->expected(1, 100);
+  command.add_option("--align", align, "PARAMETER=BYTES …: alignment of a tensor's base, 1 to 16")->expected(1, 100);
+  command.add_flag("--must-hit", must_hit, "fail (status 4) instead of compiling");
+  command.add_flag("--explain-key", explain_key, "also print the parts of the key with their hashes");
+}
+
+Result<Json> read_program_argument(Context& context, const std::string& name) {
+  std::error_code ignored;
+  const bool file = name == "-" || name.find('/') != std::string::npos || name.find('.') != std::string::npos ||
+                    std::filesystem::is_regular_file(name, ignored);
+  if (!file) return Json(name);
+  auto bytes = name == "-" ? read_all_of_stream(STDIN_FILENO, 4 << 20) : read_file(name, 4 << 20);
+  if (!bytes) return std::move(bytes).error();
+  context.source_file = name == "-" ? "standard input" : name;
+  context.source_text.assign(text(*bytes));
+  return protocol::parse_json(context.source_text, protocol::Limits{});
+}
+
+Result<Json> KernelArguments::params(Context& context) const {
+  Json params = Json::object();
+  KILN_TRY(params["program"], read_program_argument(context, program));
+  KILN_TRY(params["set"], pairs(set, "--set"));
+  params["target"] = target;
+  if (!layouts.empty()) {
+    KILN_TRY(params["layouts"], pairs(layouts, "--layout"));
+  }
+  if (!align.empty()) {
+    KILN_TRY(auto values, pairs(align, "--align"));
+    for (auto& [name, value] : values.items()) {
+      const auto digits = value.get<std::string>();
+      if (digits.empty() || digits.size() > 2 || digits.find_first_not_of("0123456789") != std::string::npos)
+        return Error(ErrorCode::invalid_argument, "--align " + name + "=" + digits + ": expected a number from 1 to 16");
+      params["align"][name] = std::stoi(digits);
+    }
+  }
+  if (must_hit) params["must_hit"] = true;
+  if (explain_key) params["explain_key"] = true;
+  return params;
+}
+
+int report(const Context& context, const Error& error) {
+  if (context.json) {
+    print_json({{"error", protocol::error_json(error)}});
+    return exit_status(error);
+  }
+  std::string out;
+  for (const auto& d : error.diagnostics)
+    out += render(d, d.pointer.rfind("/bindings", 0) == 0 || d.pointer.rfind("/params", 0) == 0 ? "" : context.source_file, context.source_text);
+  if (error.diagnostics.empty()) out += std::string("error: ") + error.message + "\n";
+  else out += std::string(error_name(error.code)) + ": " + error.message + "\n";
+  for (const auto& more : error.context) out += "  " + more + "\n";
+  if (error.retryable) out += "  (trying again may help)\n";
+  std::fputs(out.c_str(), stderr);
+  return exit_status(error);
+}
+
+void print_json(const Json& value) { std::cout << protocol::dump(value, 2) << "\n"; }
+
+void print_table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    widths.resize(std::max(widths.size(), row.size()));
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+  }
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const std::string blank(widths[i] - row[i].size(), ' ');
+      line += (i ? "  " : "") + (numeric(row[i]) ? blank + row[i] : row[i] + blank);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    std::cout << line << "\n";
+  }
+}
+
+std::string number_text(double value, int digits) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, "%.*g", digits, value);
+  return buffer;
+}
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  while (bytes >= 1024 && unit < 4) { bytes /= 1024; ++unit; }
+  return number_text(bytes, bytes >= 100 ? 4 : 3) + " " + units[unit];
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,60 @@
+// What every command shares: global flags, the backend, output.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "api/cli/backend.hpp"
+
+namespace kiln::cli {
+
+// Exit statuses, the same for every command (README, "Exit statuses").
+enum Exit : int { exit_ok = 0, exit_failed = 1, exit_usage = 2, exit_no_daemon = 3, exit_miss = 4, exit_wrong_result = 5, exit_interrupted = 130 };
+
+struct Context {
+  bool json = false, no_daemon = false, no_start = false, quiet = false;
+  daemon::Overrides overrides;
+  Environment environment;
+  std::optional<daemon::Configuration> configuration;
+  std::unique_ptr<Backend> backend;
+  std::string source_file, source_text;   // the program file that errors point into
+
+  Status configure();                      // loads the configuration once
+  Result<Backend*> connect();              // by the flags; once
+  // A request with progress on the terminal.
+  Result<protocol::Json> ask(const std::string& method, protocol::Json params, const std::vector<int>& fds = {});
+  Result<client::Answer> ask_with_fds(const std::string& method, protocol::Json params, const std::vector<int>& fds = {});
+};
+
+// --set, --target, --layout, --align and the program's name: what compile, run, check, explain and others take.
+struct KernelArguments {
+  std::string program, target;
+  std::vector<std::string> set, layouts, align;
+  bool must_hit = false, explain_key = false;
+
+  void add_to(CLI::App& command, const std::string& default_target);
+  // Parameters of kernel.compile. The program is a built-in's name or a file (or - for standard input).
+  Result<protocol::Json> params(Context& context) const;
+};
+// Reads a tile program's file as JSON and remembers its text for errors.
+Result<protocol::Json> read_program_argument(Context& context, const std::string& name);
+
+// Prints an error as text to standard error, or with --json as {"error": …} to standard output; the exit status for it.
+int report(const Context& context, const Error& error);
+void print_json(const protocol::Json& value);
+// Rows of equal length, the first is the head; numbers to the right.
+void print_table(const std::vector<std::vector<std::string>>& rows);
+std::string bytes_text(double bytes);       // "1.5 MiB"
+std::string number_text(double value, int digits = 3);
+
+// Each adds its commands; a command's callback sets `status`.
+void add_kernel_commands(CLI::App& app, Context& context, int& status);
+void add_run_commands(CLI::App& app, Context& context, int& status);
+void add_service_commands(CLI::App& app, Context& context, int& status);
+void add_toolchain_commands(CLI::App& app, Context& context, int& status);
+void add_bench_commands(CLI::App& app, Context& context, int& status);
+
+}  // namespace kiln::cli

@@ -1,0 +1,199 @@
+// run: a kernel on memory of this process, with seeded inputs or files, timed, and compared with the definition on request.
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <iostream>
+#include <limits>
+#include <random>
+
+#include "api/cli/context.hpp"
+#include "engine/base/fd.hpp"
+#include "engine/base/half.hpp"
+#include "engine/ir/types.hpp"
+
+namespace kiln::cli {
+
+using protocol::Json;
+
+namespace {
+
+struct RunOptions {
+  KernelArguments kernel;
+  std::string device = "host";
+  std::uint64_t seed = 0;
+  std::vector<std::string> inputs, outputs, scalars;  // NAME=FILE, NAME=FILE, NAME=NUMBER
+  bool check = false;
+  int repeat = 1;
+};
+
+struct Operand {
+  std::string name;
+  DType dtype = DType::f32;
+  bool scalar = false, written = false, read = false;
+  std::size_t bytes = 0;
+  UniqueFd memory;
+  Mapping mapping;
+  std::int64_t buffer = 0;
+  Json value;
+};
+
+void store(DType type, double value, std::uint8_t* at) {
+  switch (type) {
+    case DType::f64: std::memcpy(at, &value, 8); return;
+    case DType::f32: { const float v = float(value); std::memcpy(at, &v, 4); return; }
+    case DType::f16: { const auto v = f64_to_f16(value); std::memcpy(at, &v, 2); return; }
+    case DType::bf16: { const auto v = f64_to_bf16(value); std::memcpy(at, &v, 2); return; }
+    default: {
+      const std::int64_t v = std::llrint(value);
+      std::memcpy(at, &v, std::size_t(dtype_bytes(type)));
+    }
+  }
+}
+
+// Seeded normals (integers: -8 to 8); what a kernel only writes starts as NaN.
+void fill(Operand& operand, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> small(-8, 8);
+  const auto step = std::size_t(dtype_bytes(operand.dtype));
+  for (std::size_t at = 0; at + step <= operand.bytes; at += step) {
+    const double value = is_float(operand.dtype) ? (operand.read ? normal(random) : std::numeric_limits<double>::quiet_NaN())
+                       : operand.dtype == DType::boolean ? small(random) & 1 : is_signed(operand.dtype) ? small(random) : std::abs(small(random));
+    store(operand.dtype, value, operand.mapping.data() + at);
+  }
+}
+
+Result<std::string> named(const std::vector<std::string>& pairs, const std::string& name) {
+  for (const auto& pair : pairs)
+    if (pair.size() > name.size() && pair.compare(0, name.size(), name) == 0 && pair[name.size()] == '=') return pair.substr(name.size() + 1);
+  return std::string();
+}
+
+Result<Json> scalar_value(const RunOptions& options, const Operand& operand) {
+  KILN_TRY(const auto text, named(options.scalars, operand.name));
+  if (text.empty()) return Error(ErrorCode::invalid_argument, "the kernel takes a scalar: --scalar " + operand.name + "=NUMBER");
+  auto value = protocol::parse_json(text, protocol::Limits{});
+  if (!value || !(value->is_number() || value->is_boolean())) return Error(ErrorCode::invalid_argument, "--scalar " + operand.name + "=" + text + ": expected a number");
+  return value;
+}
+
+Status prepare_operand(Context& context, const RunOptions& options, std::size_t index, Operand& operand) {
+  KILN_TRY(operand.memory, create_memfd("kiln-" + operand.name, std::max<std::size_t>(operand.bytes, 1)));
+  KILN_TRY(operand.mapping, Mapping::map(operand.memory.get(), std::max<std::size_t>(operand.bytes, 1), true));
+  KILN_TRY(const auto file, named(options.inputs, operand.name));
+  if (file.empty()) {
+    fill(operand, options.seed * 1000003 + index);
+  } else {
+    KILN_TRY(const auto bytes, read_file(file));
+    if (bytes.size() != operand.bytes)
+      return Error(ErrorCode::invalid_argument, file + " has " + std::to_string(bytes.size()) + " bytes, " + operand.name + " takes " + std::to_string(operand.bytes));
+    if (!bytes.empty()) std::memcpy(operand.mapping.data(), bytes.data(), bytes.size());
+  }
+  KILN_TRY(const auto answer, context.ask("buffer.register", Json{{"fd", {{"fd", 0}}}}, {operand.memory.get()}));
+  operand.buffer = answer.value("buffer", std::int64_t(0));
+  return ok();
+}
+
+Result<std::vector<Operand>> prepare_operands(Context& context, const RunOptions& options, const Json& tensors) {
+  std::vector<Operand> operands;
+  for (const auto& tensor : tensors) {
+    Operand operand;
+    operand.name = tensor.value("name", "");
+    operand.dtype = dtype_from_name(tensor.value("dtype", "")).value_or(DType::f32);
+    operand.scalar = tensor.value("scalar", false);
+    const auto access = tensor.value("access", "read");
+    operand.read = access != "write";
+    operand.written = access != "read";
+    operand.bytes = tensor.value("bytes", std::size_t(0));
+    if (operand.scalar) {
+      KILN_TRY(operand.value, scalar_value(options, operand));
+    } else {
+      KILN_CHECK(prepare_operand(context, options, operands.size(), operand));
+    }
+    operands.push_back(std::move(operand));
+  }
+  return operands;
+}
+
+Json launch_arguments(const std::vector<Operand>& operands) {
+  Json args = Json::object();
+  for (const auto& o : operands) args[o.name] = o.scalar ? o.value : Json{{"buffer", o.buffer}};
+  return args;
+}
+
+Status write_outputs(const RunOptions& options, const std::vector<Operand>& operands) {
+  for (const auto& o : operands) {
+    KILN_TRY(const auto file, named(options.outputs, o.name));
+    if (!file.empty() && !o.scalar) KILN_CHECK(write_file(file, ByteView(o.mapping.data(), o.bytes)));
+  }
+  return ok();
+}
+
+Result<Json> run_kernel(Context& context, const RunOptions& options) {
+  KILN_TRY(auto params, options.kernel.params(context));
+  KILN_TRY(auto outcome, context.ask("kernel.compile", params));
+  KILN_TRY(auto operands, prepare_operands(context, options, outcome["tensors"]));
+  std::vector<double> times;
+  Json verified;
+  for (int i = 0; i < std::max(options.repeat, 1); ++i) {
+    Json request = options.check && i == 0 ? params : Json{{"key", outcome["key"]}};
+    request.erase("explain_key");
+    request["device"] = options.device;
+    request["args"] = launch_arguments(operands);
+    KILN_TRY(auto answer, context.ask(options.check && i == 0 ? "kernel.verify" : "kernel.launch", std::move(request)));
+    times.push_back(answer.value(options.check && i == 0 ? "launch_ms" : "duration_ms", 0.0));
+    if (options.check && i == 0) verified = std::move(answer);
+  }
+  KILN_CHECK(write_outputs(options, operands));
+  std::sort(times.begin(), times.end());
+  outcome["device"] = options.device;
+  outcome["seed"] = options.seed;
+  outcome["launches_timed"] = times.size();
+  outcome["duration_ms"] = {{"min", times.front()}, {"median", times[times.size() / 2]}, {"max", times.back()}};
+  if (!verified.is_null()) outcome["check"] = {{"passed", verified["passed"]}, {"tensors", verified["tensors"]}, {"reference_ms", verified["reference_ms"]}};
+  return outcome;
+}
+
+int run_command(Context& context, const RunOptions& options) {
+  auto outcome = run_kernel(context, options);
+  if (!outcome) return report(context, outcome.error());
+  const bool passed = !outcome->contains("check") || (*outcome)["check"].value("passed", false);
+  if (context.json) {
+    print_json(*outcome);
+    return passed ? exit_ok : exit_wrong_result;
+  }
+  const auto& time = (*outcome)["duration_ms"];
+  std::cout << outcome->value("program", "") << " on " << options.device << ": " << number_text(time.value("median", 0.0)) << " ms"
+            << (options.repeat > 1 ? " (median of " + std::to_string(options.repeat) + ", min " + number_text(time.value("min", 0.0)) + ", max " + number_text(time.value("max", 0.0)) + ")" : "")
+            << ", " << (outcome->value("cached", false) ? "kernel found" : "kernel compiled") << ", seed " << options.seed << "\n";
+  if (outcome->contains("check")) {
+    std::vector<std::vector<std::string>> rows{{"tensor", "elements", "largest error", "tolerance there", "error/tolerance", "wrong"}};
+    for (const auto& t : (*outcome)["check"]["tensors"]) {
+      auto number = [&](const char* name) { return t[name].is_number() ? number_text(t[name].get<double>()) : t[name].get<std::string>(); };
+      rows.push_back({t.value("name", ""), protocol::dump(t["elements"]), number("error_max"), number("tolerance_at_max"), number("ratio_max"), protocol::dump(t["wrong"])});
+    }
+    print_table(rows);
+    std::cout << (passed ? "equal to the definition within its tolerance\n" : "DIFFERENT from the definition\n");
+  }
+  return passed ? exit_ok : exit_wrong_result;
+}
+
+}  // namespace
+
+void add_run_commands(CLI::App& app, Context& context, int& status) {
+  auto* command = app.add_subcommand("run", "run a program on memory of this process");
+  auto options = std::make_shared<RunOptions>();
+  options->kernel.add_to(*command, "host");
+  command->add_option("--device", options->device, "where to run")->capture_default_str();
+  command->add_option("--seed", options->seed, "of the generated inputs (normals; integers from -8 to 8)")->capture_default_str();
+  command->add_option("--input", options->inputs, "NAME=FILE …: raw bytes of an input")->expected(1, 100);
+  command->add_option("--output", options->outputs, "NAME=FILE …: write a tensor's bytes after the launch")->expected(1, 100);
+  command->add_option("--scalar", options->scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
+  command->add_option("--repeat", options->repeat, "launches to time")->check(CLI::Range(1, 1000000));
+  command->add_flag("--check", options->check, "compare with the interpreter (status 5 when different)");
+  command->callback([&context, &status, options] { status = run_command(context, *options); });
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,175 @@
+// cache, devices, stats, daemon, config.
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <iostream>
+#include <thread>
+
+#include "api/cli/context.hpp"
+
+namespace kiln::cli {
+
+using protocol::Json;
+
+namespace {
+
+std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
+
+int answer_command(Context& context, const std::string& method, Json params, void (*print)(const Json&)) {
+  auto answer = context.ask(method, std::move(params));
+  if (!answer) return report(context, answer.error());
+  if (context.json) print_json(*answer);
+  else print(*answer);
+  return exit_ok;
+}
+
+void print_fields(const Json& object) {
+  for (const auto& [name, value] : object.items()) {
+    if (value.is_object()) { std::cout << name << "\n"; for (const auto& [inner, v] : value.items()) std::cout << "  " << inner << ": " << text_of(v) << "\n"; }
+    else std::cout << name << ": " << text_of(value) << "\n";
+  }
+}
+
+void print_entries(const Json& answer) {
+  std::vector<std::vector<std::string>> rows{{"key", "bytes", "used"}};
+  for (const auto& e : answer["entries"]) rows.push_back({text_of(e["key"]), text_of(e["bytes"]), text_of(e["used_unix_s"])});
+  print_table(rows);
+  std::cout << text_of(answer["total"]) << " entries\n";
+}
+
+void print_devices(const Json& answer) {
+  std::vector<std::vector<std::string>> rows{{"device", "state", "target", "units", "memory", "description"}};
+  for (const auto& d : answer["devices"])
+    rows.push_back({text_of(d["name"]), d.value("state", ""), d.value("target", ""), d.contains("compute_units") ? text_of(d["compute_units"]) : "",
+                    d.contains("memory_bytes") ? bytes_text(d["memory_bytes"].get<double>()) : "",
+                    d.contains("error") ? d["error"].value("message", "") : d.value("description", "")});
+  print_table(rows);
+}
+
+int verify_command(Context& context) {
+  auto answer = context.ask("cache.verify", Json::object());
+  if (!answer) return report(context, answer.error());
+  if (context.json) {
+    print_json(*answer);
+  } else {
+    std::cout << text_of((*answer)["checked"]) << " entries read, " << text_of((*answer)["bad"]) << " damaged (set aside)\n";
+    for (const auto& problem : (*answer)["problems"]) std::cout << "  " << text_of(problem) << "\n";
+  }
+  return answer->value("bad", 0) == 0 ? exit_ok : exit_failed;
+}
+
+void add_cache(CLI::App& app, Context& context, int& status) {
+  auto* cache = app.add_subcommand("cache", "the kernel cache on disk");
+  cache->require_subcommand(1);
+  cache->add_subcommand("stats", "counters and limits")->callback([&] { status = answer_command(context, "cache.stats", Json::object(), print_fields); });
+  cache->add_subcommand("list", "entries, last used first")->callback([&] { status = answer_command(context, "cache.list", Json::object(), print_entries); });
+  cache->add_subcommand("verify", "read every entry")->callback([&] { status = verify_command(context); });
+  auto* evict = cache->add_subcommand("evict", "remove least recently used entries, or one");
+  auto bytes = std::make_shared<std::int64_t>(-1), entries = std::make_shared<std::int64_t>(-1);
+  auto key = std::make_shared<std::string>();
+  evict->add_option("--bytes", *bytes, "down to so many bytes")->check(CLI::NonNegativeNumber);
+  evict->add_option("--entries", *entries, "down to so many entries")->check(CLI::NonNegativeNumber);
+  evict->add_option("--key", *key, "this entry");
+  evict->callback([&context, &status, bytes, entries, key] {
+    Json params = Json::object();
+    if (*bytes >= 0) params["bytes_max"] = *bytes;
+    if (*entries >= 0) params["entries_max"] = *entries;
+    if (!key->empty()) params["key"] = *key;
+    status = answer_command(context, "cache.evict", std::move(params), print_fields);
+  });
+  cache->add_subcommand("path", "the cache's folder")->callback([&] {
+    if (auto configured = context.configure(); !configured) { status = report(context, configured.error()); return; }
+    if (context.json) print_json({{"path", context.configuration->cache.path}, {"source", context.configuration->cache.source}});
+    else std::cout << context.configuration->cache.path << "\n";
+  });
+}
+
+// The daemon that answers, or nothing.
+Result<Json> running_daemon(Context& context) {
+  context.no_start = true;
+  context.no_daemon = false;
+  KILN_TRY(Backend* backend, context.connect());
+  KILN_TRY(auto answer, backend->call("hello", Json::object()));
+  return std::move(answer.result);
+}
+
+int daemon_status(Context& context) {
+  auto hello = running_daemon(context);
+  if (!hello && hello.error().code == ErrorCode::not_running) {
+    if (context.json) print_json({{"running", false}});
+    else std::cout << "not running\n";
+    return exit_no_daemon;
+  }
+  if (!hello) return report(context, hello.error());
+  Json value{{"running", true}, {"pid", (*hello)["pid"]}, {"build", (*hello)["build"]}, {"protocol", (*hello)["protocol"]},
+             {"socket", context.configuration->socket.path}};
+  if (context.json) print_json(value);
+  else print_fields(value);
+  return exit_ok;
+}
+
+int daemon_start(Context& context) {
+  context.no_daemon = false;
+  auto answer = context.ask("hello", Json::object());
+  if (!answer) return report(context, answer.error());
+  if (context.json) print_json({{"running", true}, {"pid", (*answer)["pid"]}});
+  else std::cout << "running, pid " << text_of((*answer)["pid"]) << "\n";
+  return exit_ok;
+}
+
+// Asks it to end and waits until its process is gone.
+int daemon_stop(Context& context) {
+  auto hello = running_daemon(context);
+  if (!hello && hello.error().code == ErrorCode::not_running) {
+    if (context.json) print_json({{"running", false}});
+    else std::cout << "not running\n";
+    return exit_ok;
+  }
+  if (!hello) return report(context, hello.error());
+  const auto pid = (*hello).value("pid", 0);
+  auto answer = context.ask("shutdown", Json::object());
+  if (!answer) return report(context, answer.error());
+  context.backend.reset();
+  for (int i = 0; i < 1200 && ::kill(pid, 0) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (::kill(pid, 0) == 0) return report(context, Error(ErrorCode::busy, "the daemon (pid " + std::to_string(pid) + ") has not ended yet", true));
+  if (context.json) print_json({{"running", false}, {"stopped_pid", pid}});
+  else std::cout << "stopped\n";
+  return exit_ok;
+}
+
+void add_daemon(CLI::App& app, Context& context, int& status) {
+  auto* daemon = app.add_subcommand("daemon", "the service's process");
+  daemon->require_subcommand(1);
+  daemon->add_subcommand("status", "whether it runs")->callback([&] { status = daemon_status(context); });
+  daemon->add_subcommand("start", "start it in the background")->callback([&] { status = daemon_start(context); });
+  daemon->add_subcommand("stop", "end it; running work gets 10 s")->callback([&] { status = daemon_stop(context); });
+  daemon->add_subcommand("restart", "stop and start")->callback([&] {
+    status = daemon_stop(context);
+    if (status != exit_ok) return;
+    context.no_start = false;
+    status = daemon_start(context);
+  });
+}
+
+}  // namespace
+
+void add_service_commands(CLI::App& app, Context& context, int& status) {
+  add_cache(app, context, status);
+  add_daemon(app, context, status);
+  app.add_subcommand("devices", "devices and what they are")->callback([&] { status = answer_command(context, "device.list", Json::object(), print_devices); });
+  app.add_subcommand("stats", "counters of the daemon")->callback([&] { status = answer_command(context, "engine.stats", Json::object(), print_fields); });
+  auto* config = app.add_subcommand("config", "settings");
+  config->require_subcommand(1);
+  config->add_subcommand("show", "each value and where it comes from")->callback([&] {
+    if (auto configured = context.configure(); !configured) { status = report(context, configured.error()); return; }
+    const auto value = daemon::configuration_json(*context.configuration);
+    if (context.json) { print_json(value); return; }
+    std::vector<std::vector<std::string>> rows{{"setting", "value", "source"}};
+    for (const auto& [name, entry] : value.items()) rows.push_back({name, text_of(entry["value"]), text_of(entry["source"])});
+    print_table(rows);
+  });
+  (void)status;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,175 @@
+"""Kiln's Python client.
+
+    import kiln, numpy
+    k = kiln.connect()                                   # starts the daemon when there is none
+    a, b = k.from_numpy(x), k.from_numpy(y)
+    c = k.empty((m, n), "f32")
+    gemm = k.compile("gemm", M=m, N=n, K=kk, dtype="f32")
+    gemm(A=a, B=b, C=c)
+    c.numpy()
+
+Standard library only; NumPy is optional. One client may be shared by threads; after ``fork`` connect again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+from . import errors
+from ._arrays import Array, numpy_dtype_name
+from ._connection import Connection, Progress, default_socket
+from .errors import KilnError
+
+__all__ = ["Array", "Client", "Kernel", "KilnError", "connect", "default_socket", "errors"]
+__version__ = "0.1.0"
+Program = Union[str, Mapping[str, Any]]
+
+
+class Kernel:
+    """A compiled kernel.
+
+    Attributes:
+        key: 64 hex digits, the kernel's identity.
+        cached: no compile happened for it.
+        info: the whole answer of ``kernel.compile``: resources, tensors, launches.
+    """
+
+    def __init__(self, client: "Client", info: Dict[str, Any], request: Dict[str, Any]) -> None:
+        self._client, self._request = client, request
+        self.info = info
+        self.key: str = info["key"]
+        self.cached: bool = info["cached"]
+        self.target: str = info["target"]
+
+    def __call__(self, device: str = "host", deadline_ms: Optional[int] = None, **arguments: Union[Array, float, int]) -> float:
+        """Runs it on arrays and scalars by name; gives the milliseconds that it took on the device."""
+        params = {"key": self.key, "device": device, "args": self._arguments(arguments)}
+        if deadline_ms is not None:
+            params["deadline_ms"] = deadline_ms
+        answer, _ = self._client.connection.call("kernel.launch", params)
+        return float(answer["duration_ms"])
+
+    def verify(self, device: str = "host", **arguments: Union[Array, float, int]) -> Dict[str, Any]:
+        """Runs it and compares what it wrote with the interpreter: ``passed`` and, a tensor each, ``error_max`` and more."""
+        answer, _ = self._client.connection.call(
+            "kernel.verify", {**self._request, "device": device, "args": self._arguments(arguments)})
+        return answer
+
+    def explain(self) -> Dict[str, Any]:
+        """The whole report: resources, layouts, bank conflicts, bounds, decisions, texts."""
+        answer, _ = self._client.connection.call("kernel.explain", {"key": self.key})
+        return answer
+
+    @staticmethod
+    def _arguments(arguments: Mapping[str, Any]) -> Dict[str, Any]:
+        return {name: {"buffer": value.buffer} if isinstance(value, Array) else value for name, value in arguments.items()}
+
+    def __repr__(self) -> str:
+        return "kiln.Kernel(%s for %s, key %s…)" % (self.info["program"], self.target, self.key[:12])
+
+
+class Client:
+    """A connection to the daemon and what goes over it. Made by :func:`connect`."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.connection = connection
+
+    def compile(self, program: Program, target: str = "host", *, layouts: Optional[Mapping[str, str]] = None,
+                must_hit: bool = False, explain_key: bool = False, deadline_ms: Optional[int] = None,
+                progress: Optional[Progress] = None, **bindings: Union[int, str, bool]) -> Kernel:
+        """Compiles, or finds, a kernel.
+
+        Args:
+            program: a built-in's name, or a tile/1 program as a mapping (as ``json.load`` gives it).
+            target: ``host``, ``gfx942`` …
+            layouts: layouts of shared tiles by tile, such as ``{"As": "row_major"}``.
+            must_hit: raise :class:`errors.MustHit` instead of compiling.
+            bindings: symbols, options and tunables by name: ``M=1024, dtype="f16"``.
+
+        Raises:
+            errors.ProgramInvalid: with located diagnostics; errors.CompileFailed: with the compiler's log.
+        """
+        request: Dict[str, Any] = {"program": program, "set": dict(bindings), "target": target}
+        if layouts:
+            request["layouts"] = dict(layouts)
+        params = dict(request)
+        if must_hit:
+            params["must_hit"] = True
+        if explain_key:
+            params["explain_key"] = True
+        if deadline_ms is not None:
+            params["deadline_ms"] = deadline_ms
+        answer, _ = self.connection.call("kernel.compile", params, progress=progress)
+        return Kernel(self, answer, request)
+
+    def prepare(self, kernels: Sequence[Mapping[str, Any]], progress: Optional[Progress] = None) -> Dict[str, Any]:
+        """Compiles many: mappings with ``program``, ``set``, ``target``. Counts of found, compiled and failed ones."""
+        answer, _ = self.connection.call("kernel.prepare", {"kernels": list(kernels)}, progress=progress)
+        return answer
+
+    def empty(self, shape: Sequence[int], dtype: str = "f32") -> Array:
+        """A new array in shared memory, zeroed by the system."""
+        return Array(self, shape, dtype)
+
+    def from_numpy(self, array: Any, dtype: Optional[str] = None) -> Array:
+        """An array with a NumPy array's contents (one copy, into shared memory). ``dtype`` for bits such as bf16."""
+        name = dtype or numpy_dtype_name(array.dtype)
+        if name is None:
+            raise ValueError("NumPy dtype %s has no equal here; pass dtype=" % array.dtype)
+        result = Array(self, array.shape, name)
+        result.numpy()[...] = array
+        return result
+
+    def run(self, program: Program, target: str = "host", *, arguments: Mapping[str, Any], **bindings: Any) -> float:
+        """Compiles and runs in one call; milliseconds on the device."""
+        return self.compile(program, target, **bindings)(**arguments)
+
+    def check(self, program: Program, **bindings: Any) -> Dict[str, Any]:
+        """All diagnostics of a program; with bindings also those of the binding. ``ok`` tells."""
+        params: Dict[str, Any] = {"program": program}
+        if bindings:
+            params["set"] = bindings
+        answer, _ = self.connection.call("program.check", params)
+        return answer
+
+    def programs(self) -> List[str]:
+        """Names of the built-in programs."""
+        return list(self.connection.call("program.list")[0]["programs"])
+
+    def devices(self) -> List[Dict[str, Any]]:
+        return list(self.connection.call("device.list")[0]["devices"])
+
+    def stats(self) -> Dict[str, Any]:
+        """Counters of the daemon, its workers and its cache."""
+        return self.connection.call("engine.stats")[0]
+
+    def shutdown(self) -> None:
+        """Ends the daemon: no new work, running work gets 10 s."""
+        self.connection.call("shutdown")
+
+    def close(self) -> None:
+        self.connection.close()
+
+    def __enter__(self) -> "Client":
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self.close()
+
+
+def connect(socket: Optional[str] = None, auto_start: bool = True, daemon_arguments: Sequence[str] = ()) -> Client:
+    """Connects to the daemon; starts one when none answers and ``auto_start``.
+
+    Args:
+        socket: its path; default as for every Kiln program (``KILN_SOCKET``, ``XDG_RUNTIME_DIR``, ``/tmp/kiln-<uid>``).
+        daemon_arguments: further arguments for a daemon that is started here.
+    """
+    return Client(Connection(socket, auto_start, daemon_arguments))
+
+
+def load_program(path: Union[str, "os.PathLike[str]"]) -> Dict[str, Any]:
+    """A tile program from a file."""
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)

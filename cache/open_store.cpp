@@ -1,0 +1,48 @@
+#include <stdlib.h>
+
+#include <algorithm>
+
+#include "cache/disk_store.hpp"
+#include "cache/memory_store.hpp"
+#include "cache/store_state.hpp"
+
+namespace kiln::cache {
+namespace {
+
+constexpr std::uint64_t memory_bytes_max = std::uint64_t(256) << 20;
+
+}  // namespace
+
+std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options) {
+  std::string why = "no cache folder is set";
+  if (!options.folder.empty()) {
+    auto store = DiskStore::open(options);
+    if (store) return std::move(*store);
+    why = store.error().message;
+  }
+  const auto warn = [&](const std::string& text) { if (options.warn) options.warn(text); };
+  if (auto store = DiskStore::open_temporary(options, why)) {
+    warn("the cache folder is unusable (" + why + "): kernels are kept in " + store->stats().path + " until this process ends");
+    return store;
+  }
+  warn("the cache folder is unusable (" + why + "), and no temporary one can be made: kernels are kept in memory");
+  return std::make_shared<MemoryStore>(why, std::min(options.bytes_max, memory_bytes_max), options.entries_max);
+}
+
+std::shared_ptr<DiskStore> DiskStore::open_temporary(const StoreOptions& options, const std::string& why) {
+  if (options.temporary_root.empty()) return nullptr;
+  auto name = options.temporary_root + "/kiln-cache-XXXXXX";
+  if (!::mkdtemp(name.data())) return nullptr;
+  auto own = options;
+  own.folder = name;
+  auto store = open(own);
+  if (!store || !(*store)->state_->folder()->writable()) {
+    (void)::rmdir(name.c_str());
+    return nullptr;
+  }
+  (*store)->state_->remove_at_end = true;
+  (*store)->state_->fallback_reason = why + "; kernels are kept in a temporary folder until this process ends";
+  return std::move(*store);
+}
+
+}  // namespace kiln::cache

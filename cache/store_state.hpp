@@ -1,0 +1,60 @@
+// What a disk store knows in memory; private to it and to open_store. Any thread.
+#pragma once
+
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "cache/disk_store.hpp"
+#include "cache/folder.hpp"
+#include "cache/totals.hpp"
+
+namespace kiln::cache {
+
+struct DiskStore::State {
+  State(StoreOptions options, std::shared_ptr<Folder> folder) : options(std::move(options)), folder_now(std::move(folder)) {}
+  ~State();  // removes the folder when it is a temporary one
+
+  std::shared_ptr<Folder> folder();
+  // Opens the folder again after somebody removed it; whether there is one to write to now.
+  bool reopen(const std::shared_ptr<Folder>& gone);
+  // Runs `act` on the folder, and once more when the folder was gone and could be made again.
+  Status with_live_folder(const std::function<Status(const std::shared_ptr<Folder>&)>& act);
+
+  Status store(const jit::Key& key, ByteView metadata, ByteView object);
+  Status publish(const std::shared_ptr<Folder>& folder, const jit::Key& key, ByteView encoded);
+  void evict_if_over();
+  // The entry, or nothing and, when there is one that is not sound, `problem`. A defective one is quarantined and counted;
+  // one that cannot be read (I/O error, no descriptors left) is left where it is. `used` renews its time of use.
+  std::optional<jit::StoredObject> read_sound(Folder& folder, const jit::Key& key,
+                                              const std::function<bool(const jit::StoredObject&)>& sound, bool used,
+                                              std::string* problem = nullptr);
+  jit::StoreStats describe(const Folder& folder);  // all but entries and bytes
+  void wrote(const std::string& failure);          // "" for success
+  void locked(const std::string& failure);
+  void warn_once(const std::string& text);
+
+  const StoreOptions options;
+  Totals totals;
+  std::atomic<std::uint64_t> hits{0}, misses{0}, stores{0}, store_failures{0}, evictions{0}, quarantined{0};
+  bool remove_at_end = false;       // set before the store is shared, as is the reason
+  std::string fallback_reason;
+  const pid_t owner = ::getpid();
+
+ private:
+  std::mutex mutex;  // of all below
+  std::shared_ptr<Folder> folder_now;
+  std::string last_failure, why_no_locks;
+  std::set<std::string> warned;
+  std::chrono::steady_clock::time_point evict_not_before{};
+};
+
+}  // namespace kiln::cache

@@ -1,0 +1,117 @@
+// The AMD worker's compiler: lower, emit, hipRTC, then what the object itself says about its resources.
+#include <algorithm>
+#include <chrono>
+
+#include "engine/compile/code_object.hpp"
+#include "engine/compile/disassemble.hpp"
+#include "engine/compile/hip_metadata.hpp"
+#include "engine/compile/hiprtc.hpp"
+#include "engine/emit/emit.hpp"
+#include "engine/lower/lower.hpp"
+
+namespace kiln::compile {
+namespace {
+
+constexpr int attempts_max = 6;   // lowering candidates that are compiled before the least bad one is taken
+constexpr std::size_t text_shown = 4000;
+
+class HipCompiler : public Compiler {
+ public:
+  HipCompiler(Hiprtc rtc, std::vector<DeviceHeader> headers) : rtc_(std::move(rtc)), headers_(std::move(headers)) {}
+
+  Result<std::string> warm_up(const target::Target& target) override {
+    if (target.is_host()) return Error(ErrorCode::unsupported, "hipRTC does not compile for " + target.full);
+    const std::string text = "#include <kiln/kernel.hpp>\nnamespace kiln {\nextern \"C\" KILN_KERNEL(64) void warm(void* p) "
+                             "{ store_global<u32, 4>(p, 0, thread_id() * 4u, 0u); }\n}\n";
+    KILN_TRY(const auto output, rtc_.compile(text, headers_, hip_options(target)));
+    KILN_TRY(const auto object, read_code_object(output.object));
+    KILN_CHECK(check_code_object(object, target));
+    KILN_CHECK(disassemble(code_of(output.object, object, "warm"), object.isa));
+    return rtc_.description();
+  }
+
+  Result<Compiled> compile(const bound::Program& program, const target::Target& target, Budget& budget) override {
+    const auto begin = std::chrono::steady_clock::now();
+    std::optional<Compiled> best;
+    for (int attempt = 0; attempt < attempts_max; ++attempt) {
+      auto lowered = lower::lower(program, target, attempt, budget);
+      if (!lowered && best && lowered.error().code == ErrorCode::not_found) break;
+      if (!lowered) return Error(std::move(lowered).error());
+      KILN_TRY(Compiled compiled, compile_one(program, *lowered, target));
+      compiled.metadata.attempt = attempt;
+      KILN_CHECK(budget.spend());
+      const bool clean = badness(compiled.metadata) == 0;
+      if (best && badness(compiled.metadata) >= badness(best->metadata)) continue;
+      if (best) compiled.metadata.decisions.push_back("retry: candidate " + std::to_string(best->metadata.attempt) + ": registers spilled");
+      best = std::move(compiled);
+      if (clean) break;
+    }
+    best->metadata.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    return std::move(*best);
+  }
+
+ private:
+  static std::int64_t badness(const Metadata& metadata) {
+    std::int64_t sum = 0;
+    for (const auto& launch : metadata.launches) {
+      sum += launch.resources.vgpr_spills + launch.resources.sgpr_spills + launch.resources.scratch_bytes;
+    }
+    return sum;
+  }
+
+  static ByteView code_of(ByteView bytes, const CodeObject& object, const std::string& name) {
+    for (const auto& function : object.functions) {
+      if (function.name == name) return bytes.subspan(function.offset, function.size);
+    }
+    return {};
+  }
+
+  Result<Compiled> compile_one(const bound::Program& program, const lower::Lowered& lowered, const target::Target& target) {
+    KILN_TRY(std::string text, emit::emit_hip(lowered.program, target));
+    auto output = rtc_.compile(text, headers_, hip_options(target));
+    if (!output) {
+      Error error = std::move(output).error();
+      error.context.push_back(text.substr(0, text_shown));
+      return error;
+    }
+    KILN_TRY(const CodeObject object, read_code_object(output->object));
+    KILN_CHECK(check_code_object(object, target));
+    Compiled compiled;
+    KILN_TRY(compiled.metadata, hip_metadata(program, lowered, target));
+    compiled.metadata.compiler = rtc_.description();
+    compiled.metadata.source = std::move(text);
+    compiled.metadata.log = output->log.substr(0, std::size_t(64) << 10);
+    compiled.metadata.elf_flags = object.elf_flags;
+    for (auto& launch : compiled.metadata.launches) KILN_CHECK(add_resources(output->object, object, target, launch));
+    compiled.object = std::move(output->object);
+    return compiled;
+  }
+
+  static Status add_resources(ByteView bytes, const CodeObject& object, const target::Target& target, LaunchInfo& launch) {
+    const auto kernel = std::find_if(object.kernels.begin(), object.kernels.end(), [&](const CodeKernel& k) { return k.name == launch.symbol; });
+    if (kernel == object.kernels.end()) return Error(ErrorCode::compile_failed, "the object has no kernel " + launch.symbol);
+    launch.resources = kernel->resources;
+    launch.arguments = kernel->arguments;
+    const ByteView code = code_of(bytes, object, launch.symbol);
+    KILN_TRY(const auto instructions, disassemble(code, object.isa));
+    launch.resources.code_bytes = static_cast<std::int64_t>(code.size());
+    launch.resources.instructions = static_cast<std::int64_t>(instructions.size());
+    for (const auto& instruction : instructions) launch.resources.matrix_instructions += is_matrix_instruction(instruction.mnemonic()) ? 1 : 0;
+    launch.resources.waves_per_simd = waves_per_simd(target, launch.resources, launch.threads);
+    return ok();
+  }
+
+  Hiprtc rtc_;
+  std::vector<DeviceHeader> headers_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Compiler>> make_hip_compiler(const WorkerOptions& options) {
+  if (options.include_folder.empty()) return Error(ErrorCode::invalid_argument, "no --include DIR: Kiln's device headers are needed");
+  KILN_TRY(auto headers, read_device_headers(options.include_folder));
+  KILN_TRY(Hiprtc rtc, Hiprtc::load());
+  return std::unique_ptr<Compiler>(new HipCompiler(std::move(rtc), std::move(headers)));
+}
+
+}  // namespace kiln::compile

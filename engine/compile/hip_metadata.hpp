@@ -1,0 +1,16 @@
+// What an entry says about an AMD kernel before its object exists.
+#pragma once
+
+#include "engine/compile/metadata.hpp"
+#include "engine/lower/lower.hpp"
+
+namespace kiln::compile {
+
+// Everything but source, log, object resources and times.
+Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered, const target::Target& target);
+
+// Waves of a block of `threads` that fit one SIMD, by registers and LDS. Register files and granules: AMD's ISA documents, "Wave
+// state"; LLVM's AMDGPUBaseInfo.
+std::int64_t waves_per_simd(const target::Target& target, const Resources& resources, std::int64_t threads);
+
+}  // namespace kiln::compile

@@ -1,0 +1,63 @@
+#include "engine/compile/host_compiler.hpp"
+
+namespace kiln::compile {
+namespace {
+
+TensorInfo tensor_info(const bound::Tensor& tensor) {
+  TensorInfo info;
+  info.name = tensor.name;
+  info.dtype = tensor.dtype;
+  info.scalar = tensor.scalar;
+  info.shape = tensor.shape;
+  info.strides = tensor.strides;
+  info.access = tensor.access;
+  info.align_bytes = tensor.align_bytes;
+  info.may_alias = tensor.may_alias;
+  info.bytes = tensor.scalar ? dtype_bytes(tensor.dtype) : tensor.bytes();
+  return info;
+}
+
+SharedTile shared_tile(const kernel::Storage& storage) {
+  SharedTile row;
+  row.tile = storage.tile;
+  row.name = storage.name;
+  row.dtype = dtype_name(storage.dtype);
+  row.layout = storage.lds_layout.text();
+  row.shape = storage.shape;
+  row.lds_bytes = storage.stages * storage.stage_bytes();
+  row.stages = storage.stages;
+  return row;
+}
+
+}  // namespace
+
+Metadata host_metadata(const bound::Program& program, const lower::Lowered& lowered, const std::string& text) {
+  Metadata metadata;
+  metadata.program = program.name;
+  metadata.target = program.target;
+  for (const auto& tensor : program.tensors) metadata.tensors.push_back(tensor_info(tensor));
+  for (std::size_t number = 0; number < lowered.program.launches.size(); ++number) {
+    const auto& launch = lowered.program.launches[number];
+    LaunchInfo info;
+    info.symbol = launch.symbol;
+    info.grid = launch.grid;
+    info.threads = launch.threads;
+    info.wave = launch.wave;
+    info.lds_bytes = launch.lds_bytes;
+    info.resources.lds_bytes = launch.lds_bytes;
+    metadata.launches.push_back(std::move(info));
+    const auto& tiles = program.launches[number].tiles;
+    for (const auto& storage : launch.storages) {
+      if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared) metadata.shared_tiles.push_back(shared_tile(storage));
+    }
+  }
+  metadata.bounds_left = lowered.bounds_left;
+  for (const auto& decision : lowered.decisions) {
+    metadata.decisions.push_back(decision.step + ": " + decision.subject + ": " + decision.text);
+  }
+  metadata.kernel_program = kernel::print(lowered.program);
+  metadata.source = text;
+  return metadata;
+}
+
+}  // namespace kiln::compile

@@ -1,0 +1,292 @@
+#include "engine/device/host/host_device.hpp"
+
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <deque>
+#include <fstream>
+#include <map>
+
+#include "engine/device/host/block_pool.hpp"
+#include "engine/ir/target/target.hpp"
+
+namespace kiln::device::host {
+namespace {
+
+struct Buffer {
+  Mapping mapping;
+  std::uint8_t* data = nullptr;
+  std::uint64_t size = 0;
+  bool writable = false;
+};
+
+struct Kernel {
+  compile::Metadata metadata;
+  std::unique_ptr<LoadedObject> object;
+};
+
+// One launch from submission to completion; its grids run one after the other.
+struct Order {
+  LaunchId id = 0;
+  std::uint64_t stream = 0;
+  std::shared_ptr<const Kernel> kernel;
+  std::vector<std::shared_ptr<const Buffer>> buffers;   // kept mapped
+  std::vector<Bytes> scalars;
+  std::vector<void*> arguments;
+  std::size_t grid = 0;                                 // the one that runs
+  std::atomic<std::uint8_t> cancelled{0};
+  std::chrono::steady_clock::time_point submitted;
+  LaunchDone done;
+};
+
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return std::max(CPU_COUNT(&set), 1);
+}
+
+std::string processor_name() {
+  std::ifstream file("/proc/cpuinfo");
+  for (std::string line; std::getline(file, line);) {
+    if (!line.starts_with("model name")) continue;
+    const auto colon = line.find(':');
+    return colon == std::string::npos || colon + 2 > line.size() ? "x86-64" : line.substr(colon + 2);
+  }
+  return "x86-64";
+}
+
+std::int64_t block_count(const std::vector<std::int64_t>& grid) {
+  std::int64_t count = 1;
+  for (const std::int64_t extent : grid) count *= extent;
+  return count;
+}
+
+class HostDevice : public Device {
+ public:
+  HostDevice(std::unique_ptr<ObjectLoader> loader, HostDeviceOptions options)
+      : loader_(std::move(loader)), pool_(options.threads > 0 ? options.threads : usable_cores()) {}
+
+  Result<DeviceInfo> info() override;
+  Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override;
+  Status unload(KernelId kernel) override;
+  Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
+  Status unmap(BufferId buffer) override;
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) override;
+  void cancel(LaunchId launch) override;
+
+ private:
+  using OrderPtr = std::shared_ptr<Order>;
+  Result<OrderPtr> make_order(KernelId kernel, std::vector<LaunchArgument> arguments);
+  Result<void*> argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
+  void begin_grid(const OrderPtr& order);
+  void grid_finished(const OrderPtr& order, Status status);
+  void complete(const OrderPtr& order, Status status);
+
+  std::mutex mutex_;
+  std::map<KernelId, std::shared_ptr<const Kernel>> kernels_;
+  std::map<BufferId, std::shared_ptr<const Buffer>> buffers_;
+  std::map<std::uint64_t, std::deque<OrderPtr>> streams_;   // the front of each runs
+  std::uint64_t next_id_ = 1;
+  std::unique_ptr<ObjectLoader> loader_;                    // outlives kernels_
+  BlockPool pool_;                                          // ends first: its threads use all of the above
+};
+
+Result<DeviceInfo> HostDevice::info() {
+  KILN_TRY(const auto target, target::parse_target("host"));
+  DeviceInfo info;
+  info.name = info.uuid = "host";
+  info.target = target.full;
+  info.compute_units = pool_.threads();
+  info.description = processor_name() + ", " + std::to_string(pool_.threads()) + (pool_.threads() == 1 ? " thread, " : " threads, ") +
+                     (target.wave == 16 ? "AVX-512" : "AVX2");
+  info.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  return info;
+}
+
+Result<KernelId> HostDevice::load(const compile::Metadata& metadata, ByteView object) {
+  KILN_TRY(const auto made_for, target::parse_target(metadata.target));
+  if (!made_for.is_host() || !target::host_can_run(made_for)) {
+    return Error(ErrorCode::unsupported, "a kernel for " + metadata.target + " does not run on this machine");
+  }
+  std::vector<std::string> symbols;
+  for (const auto& launch : metadata.launches) {
+    if (launch.grid.size() != 3 || launch.lds_bytes < 0) return Error(ErrorCode::corrupt, "host kernel: bad launch description");
+    symbols.push_back(launch.symbol);
+  }
+  auto kernel = std::make_shared<Kernel>();
+  kernel->metadata = metadata;
+  kernel->metadata.source.clear();
+  kernel->metadata.kernel_program.clear();
+  KILN_TRY(kernel->object, loader_->load(object, symbols));
+  const std::lock_guard lock(mutex_);
+  const KernelId id = next_id_++;
+  kernels_[id] = std::move(kernel);
+  return id;
+}
+
+Status HostDevice::unload(KernelId kernel) {
+  std::shared_ptr<const Kernel> last;  // freed outside the lock, after the launches that use it
+  const std::lock_guard lock(mutex_);
+  const auto found = kernels_.find(kernel);
+  if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the host device");
+  last = std::move(found->second);
+  kernels_.erase(found);
+  return {};
+}
+
+Result<BufferId> HostDevice::map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) {
+  const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  const std::uint64_t before = offset % page;
+  auto buffer = std::make_shared<Buffer>();
+  buffer->size = size;
+  buffer->writable = writable;
+  if (size > 0) {
+    KILN_TRY(buffer->mapping, Mapping::map(fd, size + before, writable, static_cast<std::int64_t>(offset - before)));
+    buffer->data = buffer->mapping.data() + before;
+  }
+  const std::lock_guard lock(mutex_);
+  const BufferId id = next_id_++;
+  buffers_[id] = std::move(buffer);
+  return id;
+}
+
+Status HostDevice::unmap(BufferId buffer) {
+  const std::lock_guard lock(mutex_);
+  if (buffers_.erase(buffer) == 0) return Error(ErrorCode::not_found, "no such buffer on the host device");
+  return {};
+}
+
+Result<void*> HostDevice::argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument) {
+  const auto wrong = [&](const std::string& what) { return Error(ErrorCode::invalid_argument, "argument " + tensor.name + ": " + what); };
+  const auto needed = static_cast<std::uint64_t>(tensor.bytes);
+  if (tensor.scalar) {
+    if (argument.buffer != 0 || argument.scalar.size() != needed) return wrong("a scalar of " + std::to_string(needed) + " bytes is needed");
+    order.scalars.push_back(std::move(argument.scalar));
+    return static_cast<void*>(order.scalars.back().data());
+  }
+  const auto found = buffers_.find(argument.buffer);
+  if (found == buffers_.end()) return wrong("no such buffer");
+  const Buffer& buffer = *found->second;
+  if (argument.offset > buffer.size || argument.bytes > buffer.size - argument.offset) return wrong("the range leaves its buffer");
+  if (argument.bytes < needed) return wrong(std::to_string(needed) + " bytes are needed, " + std::to_string(argument.bytes) + " given");
+  if (tensor.access != Access::read && !buffer.writable) return wrong("the buffer is not mapped for writing");
+  std::uint8_t* data = buffer.data + argument.offset;
+  if (needed > 0 && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(std::max<std::int64_t>(tensor.align_bytes, 1)) != 0) {
+    return wrong("the kernel was compiled for an alignment of " + std::to_string(tensor.align_bytes) + " bytes");
+  }
+  order.buffers.push_back(found->second);
+  return static_cast<void*>(data);
+}
+
+// With the lock held.
+Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, std::vector<LaunchArgument> arguments) {
+  const auto found = kernels_.find(kernel);
+  if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the host device");
+  auto order = std::make_shared<Order>();
+  order->kernel = found->second;
+  const auto& tensors = order->kernel->metadata.tensors;
+  if (arguments.size() != tensors.size()) {
+    return Error(ErrorCode::invalid_argument, "the kernel takes " + std::to_string(tensors.size()) + " arguments, " +
+                                                  std::to_string(arguments.size()) + " given");
+  }
+  order->scalars.reserve(tensors.size());  // pointers into it stay valid
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    KILN_TRY(void* const pointer, argument_pointer(*order, tensors[i], arguments[i]));
+    order->arguments.push_back(pointer);
+  }
+  return order;
+}
+
+LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) {
+  std::unique_lock lock(mutex_);
+  const LaunchId id = next_id_++;
+  auto made = make_order(kernel, std::move(arguments));
+  if (!made) {
+    lock.unlock();
+    done(std::move(made).error());
+    return id;
+  }
+  const OrderPtr order = std::move(*made);
+  order->id = id;
+  order->stream = stream;
+  order->submitted = std::chrono::steady_clock::now();
+  order->done = std::move(done);
+  auto& queue = streams_[stream];
+  queue.push_back(order);
+  const bool first = queue.size() == 1;
+  lock.unlock();
+  if (first) begin_grid(order);
+  return id;
+}
+
+void HostDevice::begin_grid(const OrderPtr& order) {
+  const auto& launches = order->kernel->metadata.launches;
+  while (order->grid < launches.size() && block_count(launches[order->grid].grid) == 0) ++order->grid;
+  if (order->grid >= launches.size() || order->cancelled.load() != 0) return complete(order, {});
+  const auto& launch = launches[order->grid];
+  Grid grid;
+  grid.count = block_count(launch.grid);
+  grid.arena_bytes = static_cast<std::size_t>(launch.lds_bytes);
+  grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = launch.grid[0], y = launch.grid[1]](
+                 std::int64_t block, std::uint8_t* arena) {
+    if (order->cancelled.load(std::memory_order_relaxed) != 0) return false;
+    const auto* cancel = reinterpret_cast<const volatile std::uint8_t*>(&order->cancelled);
+    return function(order->arguments.data(), arena, block % x, block / x % y, block / x / y, cancel) == 0;
+  };
+  grid.finished = [this, order](Status status) { grid_finished(order, std::move(status)); };
+  pool_.submit(std::move(grid));
+}
+
+void HostDevice::grid_finished(const OrderPtr& order, Status status) {
+  if (!status || order->cancelled.load() != 0) return complete(order, std::move(status));
+  ++order->grid;
+  begin_grid(order);
+}
+
+void HostDevice::complete(const OrderPtr& order, Status status) {
+  OrderPtr next;
+  {
+    const std::lock_guard lock(mutex_);
+    auto& queue = streams_[order->stream];
+    queue.pop_front();
+    if (queue.empty()) streams_.erase(order->stream);
+    else next = queue.front();
+  }
+  LaunchReport report;
+  report.duration_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - order->submitted).count();
+  // The buffers are let go before anybody hears of it: they may be unmapped then.
+  order->buffers.clear();
+  order->kernel.reset();
+  if (!status) order->done(std::move(status).error());
+  else if (order->cancelled.load() != 0) order->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
+  else order->done(report);
+  if (next) begin_grid(next);
+}
+
+void HostDevice::cancel(LaunchId launch) {
+  OrderPtr waiting;
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto& [stream, queue] : streams_) {
+      const auto found = std::find_if(queue.begin(), queue.end(), [&](const auto& order) { return order->id == launch; });
+      if (found == queue.end()) continue;
+      (*found)->cancelled.store(1);
+      if (found == queue.begin()) return;  // it runs: its blocks see the flag
+      waiting = *found;
+      queue.erase(found);
+      break;
+    }
+  }
+  if (waiting) waiting->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
+}
+
+}  // namespace
+
+std::unique_ptr<Device> make_host_device(std::unique_ptr<ObjectLoader> loader, HostDeviceOptions options) {
+  return std::make_unique<HostDevice>(std::move(loader), options);
+}
+
+}  // namespace kiln::device::host

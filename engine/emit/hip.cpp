@@ -1,0 +1,237 @@
+// HIP C++ from kernel programs: the kernel's frame, block order, control flow. Prints what is decided, decides nothing.
+#include <algorithm>
+
+#include "engine/emit/emit.hpp"
+#include "engine/emit/hip_context.hpp"
+
+namespace kiln::emit {
+namespace hip {
+namespace {
+
+bool is_symbol(const std::string& name) {
+  return !name.empty() && name.size() <= 80 && !(name[0] >= '0' && name[0] <= '9') && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  });
+}
+
+Status print_for(Context& context, const kernel::For& loop) {
+  KILN_TRY(const Text from, render(context, *loop.from, nullptr, true));
+  KILN_TRY(const Text to, render(context, *loop.to, nullptr, true));
+  KILN_TRY(const Text step, render(context, *loop.step, nullptr));
+  const auto first = context.range(*loop.from), last = context.range(*loop.to), by = context.range(*loop.step);
+  const bool known = first && last && by;
+  // The variable also holds the value that ends the loop.
+  const bool wide = from.wide || to.wide || step.wide || !known || last->hi + by->hi > INT32_MAX || first->lo < INT32_MIN;
+  const std::string type = wide ? "i64" : "i32", name = "v" + std::to_string(loop.var), end = context.fresh("e");
+  const auto as = [&](const Text& text) { return wide ? as_i64(text) : text.text; };
+  const auto saved = context.ranges;
+  if (known) context.ranges.variables[loop.var] = {first->lo, std::max(first->lo, last->hi - 1)};
+  context.divisors[loop.var] = std::min(power_of_two_divisor(*loop.from, context.divisors), power_of_two_divisor(*loop.step, context.divisors));
+  context.line("const " + type + " " + end + " = " + as(to) + ";");
+  context.line(loop.unroll ? "#pragma clang loop unroll(full)" : "#pragma clang loop unroll(disable)");
+  context.line("for (" + type + " " + name + " = " + as(from) + "; " + name + " < " + end + "; " + name + " += " + as(step) + ") {");
+  ++context.depth;
+  KILN_CHECK(print_body(context, loop.body));
+  --context.depth;
+  context.line("}");
+  context.ranges = saved;
+  return ok();
+}
+
+Status print_if(Context& context, const kernel::If& branch) {
+  KILN_TRY(const Text condition, render(context, *branch.condition, nullptr));
+  context.line("if (" + condition.text + ") {");
+  ++context.depth;
+  KILN_CHECK(print_body(context, branch.then));
+  --context.depth;
+  if (!branch.otherwise.empty()) {
+    context.line("} else {");
+    ++context.depth;
+    KILN_CHECK(print_body(context, branch.otherwise));
+    --context.depth;
+  }
+  context.line("}");
+  return ok();
+}
+
+Status print_let(Context& context, const kernel::Let& let) {
+  KILN_TRY(const Text value, render(context, *let.value, nullptr, true));
+  const auto range = context.range(*let.value);
+  std::string type = type_name(let.value->type);
+  if (let.value->type == DType::index) {
+    if (range) context.ranges.variables[let.var] = *range;
+    else context.ranges.variables.erase(let.var);
+    context.divisors[let.var] = power_of_two_divisor(*let.value, context.divisors);
+    if (fits_i32(range)) type = "i32";
+  }
+  context.line("const " + type + " v" + std::to_string(let.var) + " = " + value.text + ";");
+  return ok();
+}
+
+Status print_sched(Context& context, const kernel::Sched& sched) {
+  switch (sched.kind) {
+    case kernel::Sched::Kind::fence: context.line("KILN_SCHED_FENCE(" + std::to_string(sched.mask) + ");"); break;
+    case kernel::Sched::Kind::group:
+      context.line("KILN_SCHED_GROUP(" + std::to_string(sched.mask) + ", " + std::to_string(sched.count) + ");");
+      break;
+    case kernel::Sched::Kind::priority: context.line("KILN_PRIORITY(" + std::to_string(sched.count) + ");"); break;
+  }
+  return ok();
+}
+
+struct Printer {
+  Context& context;
+
+  Status operator()(const kernel::LoadGlobal& node) { return scoped([&] { return print_load_global(context, node); }); }
+  Status operator()(const kernel::StoreGlobal& node) { return scoped([&] { return print_store_global(context, node); }); }
+  Status operator()(const kernel::LoadLds& node) { return scoped([&] { return print_load_lds(context, node); }); }
+  Status operator()(const kernel::StoreLds& node) { return scoped([&] { return print_store_lds(context, node); }); }
+  Status operator()(const kernel::Direct&) { return Error(ErrorCode::unsupported, "copies from global memory straight to LDS are not built for HIP yet"); }
+  Status operator()(const kernel::Wait&) { return Error(ErrorCode::unsupported, "waits for asynchronous copies are not built for HIP yet"); }
+  Status operator()(const kernel::Barrier& node) {
+    if (node.scope == kernel::Barrier::Scope::role && context.launch.roles.size() > 1) {
+      return Error(ErrorCode::unsupported, "barriers of some of a block's waves are not built for HIP yet");
+    }
+    print_barrier(context);
+    return ok();
+  }
+  Status operator()(const kernel::Mma& node) { return print_mma(context, node); }
+  Status operator()(const kernel::Fill& node) { return print_fill(context, node); }
+  Status operator()(const kernel::Map& node) { return print_map(context, node); }
+  Status operator()(const kernel::Reduce& node) { return print_reduce(context, node); }
+  Status operator()(const kernel::Convert& node) { return print_convert(context, node); }
+  Status operator()(const kernel::Sched& node) { return print_sched(context, node); }
+  Status operator()(const kernel::For& node) { return print_for(context, node); }
+  Status operator()(const kernel::If& node) { return print_if(context, node); }
+  Status operator()(const kernel::Let& node) { return print_let(context, node); }
+
+  template <class Print> Status scoped(Print&& print) {
+    context.line("{");
+    ++context.depth;
+    KILN_CHECK(print());
+    --context.depth;
+    context.line("}");
+    return ok();
+  }
+};
+
+// Block coordinates bx, by, bz from the hardware's, by the launch's order: a permutation of the blocks of one z. Consecutive
+// hardware ids go to XCDs in turn: with x XCDs, each gets a contiguous share. Then `group` rows (y) are walked together.
+void print_block_order(const kernel::Launch& launch, std::string& out) {
+  const std::int64_t nx = launch.grid[0], ny = launch.grid[1], group = launch.order.group, xcds = launch.order.xcds;
+  out += "  const i32 bz = i32(block_id_z());\n";
+  if ((group <= 1 && xcds <= 1) || nx * ny <= 1 || nx * ny > INT32_MAX) {
+    out += "  const i32 bx = i32(block_id_x());\n  const i32 by = i32(block_id_y());\n";
+    return;
+  }
+  const auto n = [](std::int64_t value) { return unsigned_text(value); };
+  out += "  const u32 dealt = block_id_x() + block_id_y() * " + n(nx) + ";\n";
+  std::string linear = "dealt";
+  if (xcds > 1) {
+    const std::int64_t share = nx * ny / xcds, larger = nx * ny % xcds;  // the first `larger` XCDs get one more
+    out += "  const u32 xcd = dealt % " + n(xcds) + ", turn = dealt / " + n(xcds) + ";\n";
+    out += "  const u32 linear = xcd * " + n(share) + " + smaller<u32>(xcd, " + n(larger) + ") + turn;\n";
+    linear = "linear";
+  }
+  if (group <= 1) {
+    out += "  const i32 bx = i32(" + linear + " % " + n(nx) + "), by = i32(" + linear + " / " + n(nx) + ");\n";
+    return;
+  }
+  out += "  const u32 grouped = " + linear + " / " + n(nx * group) + ", within = " + linear + " % " + n(nx * group) + ";\n";
+  out += "  const u32 first_row = grouped * " + n(group) + ";\n";
+  if (ny % group == 0) {
+    out += "  const u32 rows = " + n(group) + ";\n";
+  } else {
+    out += "  const u32 rows = smaller<u32>(" + n(ny) + " - first_row, " + n(group) + ");\n";
+  }
+  out += "  const i32 bx = i32(within / rows), by = i32(first_row + within % rows);\n";
+}
+
+std::string parameters(const kernel::Program& program) {
+  std::string text;
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    const auto& tensor = program.tensors[i];
+    text += i ? ", " : "";
+    if (tensor.scalar) {
+      text += "const " + element_type(tensor.dtype) + " p" + std::to_string(i);
+      continue;
+    }
+    text += (tensor.access == Access::read ? "const void* " : "void* ") + std::string(tensor.may_alias ? "" : "__restrict__ ") + "p" + std::to_string(i);
+  }
+  return text;
+}
+
+Status print_roles(Context& context) {
+  for (const auto& role : context.launch.roles) {
+    const bool all = context.launch.roles.size() == 1;
+    if (!all) {
+      context.line("if (wave >= " + unsigned_text(role.first_wave) + " && wave < " + unsigned_text(role.first_wave + role.waves) + ") {  // " +
+                   (is_symbol(role.name) ? role.name : "role"));
+      ++context.depth;
+    }
+    KILN_CHECK(print_body(context, role.body));
+    if (!all) {
+      --context.depth;
+      context.line("}");
+    }
+  }
+  return ok();
+}
+
+Result<std::string> print_kernel(const kernel::Program& program, const kernel::Launch& launch, const target::Target& target) {
+  if (!is_symbol(launch.symbol)) return Error(ErrorCode::internal, "a kernel's symbol is no identifier");
+  if (launch.grid.size() != 3 || launch.wave < 1 || launch.threads % launch.wave != 0) return Error(ErrorCode::internal, "a launch without grid or waves");
+  Context context(program, launch, target);
+  context.ranges.grid = launch.grid;
+  for (const auto& tensor : program.tensors) context.global_barriers = context.global_barriers || tensor.access == Access::readwrite;
+  KILN_CHECK(print_roles(context));
+  const std::string threads = std::to_string(launch.threads);
+  std::string out = "extern \"C\" " + (launch.waves_per_simd > 0 ? "KILN_KERNEL_WAVES(" + threads + ", " + std::to_string(launch.waves_per_simd) + ")"
+                                                                 : "KILN_KERNEL(" + threads + ")");
+  out += " void " + launch.symbol + "(" + parameters(program) + ") {\n";
+  if (launch.lds_bytes > 0) out += "  KILN_LDS(lds, " + std::to_string(launch.lds_bytes) + ");\n";
+  out += "  const u32 thread = thread_id();\n";
+  if (launch.threads == launch.wave) {
+    out += "  const u32 lane = thread, wave = 0u;\n";
+  } else {
+    out += "  const u32 lane = thread % " + unsigned_text(launch.wave) + ", wave = uniform(thread / " + unsigned_text(launch.wave) + ");\n";
+  }
+  print_block_order(launch, out);
+  for (const auto& line : context.prologue()) out += "  " + line + "\n";
+  for (std::size_t id = 0; id < launch.storages.size(); ++id) {
+    if (launch.storages[id].kind == kernel::Storage::Kind::regs) out += "  " + register_declaration(launch.storages[id], static_cast<int>(id)) + "\n";
+  }
+  return out + context.out + "}\n";
+}
+
+}  // namespace
+
+void print_barrier(Context& context) { context.line(context.global_barriers ? "barrier_global();" : "barrier();"); }
+
+Status print_body(Context& context, const kernel::Body& body) {
+  for (const auto& stmt : body) {
+    if (auto status = std::visit(Printer{context}, stmt.node); !status) {
+      Error error = std::move(status).error();
+      if (error.context.empty() && !stmt.pointer.empty()) error.context.push_back("at " + stmt.pointer);
+      return error;
+    }
+    if (context.out.size() > text_bytes_max) return Error(ErrorCode::resource_limit, "the kernel's text is longer than 1 MiB: use smaller tiles");
+  }
+  return ok();
+}
+
+}  // namespace hip
+
+Result<std::string> emit_hip(const kernel::Program& program, const target::Target& target) {
+  if (target.is_host()) return Error(ErrorCode::unsupported, "HIP text for a host target");
+  std::string text = "#include <kiln/kernel.hpp>\n#pragma clang fp contract(off)\n\nnamespace kiln {\n";
+  for (const auto& launch : program.launches) {
+    KILN_TRY(const std::string kernel, hip::print_kernel(program, launch, target));
+    text += "\n" + kernel;
+  }
+  text += "\n}  // namespace kiln\n";
+  if (text.size() > text_bytes_max) return Error(ErrorCode::resource_limit, "the program's text is longer than 1 MiB: use smaller tiles");
+  return text;
+}
+
+}  // namespace kiln::emit

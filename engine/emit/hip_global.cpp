@@ -1,0 +1,274 @@
+// Tensor accesses. An address is: what all lanes share (scalar registers), this lane's part (computed once at the kernel's
+// start), a constant a register. Checked axes become masks: a poisoned offset for buffers, a safe address for global loads.
+#include <algorithm>
+#include <utility>
+
+#include "engine/emit/hip_context.hpp"
+
+namespace kiln::emit::hip {
+namespace {
+
+using kernel::GlobalRef;
+using kernel::VectorAccess;
+
+constexpr std::int64_t narrow_max = std::int64_t(1) << 31;
+
+// One tensor side of one statement, ready to print accesses.
+struct Side {
+  const GlobalRef* ref = nullptr;
+  const bound::Tensor* tensor = nullptr;
+  const kernel::Storage* regs = nullptr;
+  int element_bytes = 1;
+  int contiguous = -1;                    // tensor axis with stride 1 along which a tile axis runs
+  bool buffer = false;                    // through a buffer descriptor
+  std::string base;                       // "p0" or "b2"
+  std::string uniform;                    // "0" or a name: bytes that all lanes share
+  std::string lane;                       // u32 (narrow) or i64 text: this lane's bytes
+  bool narrow = true;
+  std::vector<std::string> first;         // per checked tensor axis: name of the first index of this lane
+  std::vector<bool> first_wide;
+  std::vector<std::string> limit;         // per checked tensor axis
+  std::map<std::string, std::string> masks;
+};
+
+std::int64_t constant_bytes(const Side& side, const layout::Coordinate& coordinate) {
+  std::int64_t bytes = 0;
+  for (std::size_t axis = 0; axis < side.ref->tile_axis.size(); ++axis) {
+    const int tile_axis = side.ref->tile_axis[axis];
+    if (tile_axis >= 0) bytes += coordinate[tile_axis] * side.tensor->strides[axis] * side.element_bytes;
+  }
+  return bytes;
+}
+
+std::vector<std::int64_t> byte_weights(const Side& side) {
+  std::vector<std::int64_t> weights(side.regs->shape.size(), 0);
+  for (std::size_t axis = 0; axis < side.ref->tile_axis.size(); ++axis) {
+    const int tile_axis = side.ref->tile_axis[axis];
+    if (tile_axis >= 0) weights[tile_axis] += side.tensor->strides[axis] * side.element_bytes;
+  }
+  return weights;
+}
+
+ExprPtr uniform_bytes(const Side& side) {
+  ExprPtr sum = bound::make_integer(0);
+  for (std::size_t axis = 0; axis < side.ref->start.size(); ++axis) {
+    const std::int64_t weight = side.tensor->strides[axis] * side.element_bytes;
+    sum = bound::make_binary(Op::add, sum, bound::make_binary(Op::mul, side.ref->start[axis], bound::make_integer(weight)));
+  }
+  return sum;
+}
+
+// First index of this lane along each checked axis, and the first index outside, both as variables.
+Status print_bounds(Context& context, Side& side) {
+  const std::size_t rank = side.ref->start.size();
+  side.first.resize(rank);
+  side.first_wide.resize(rank);
+  side.limit.resize(rank);
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    if (axis >= side.ref->checked.size() || !side.ref->checked[axis]) continue;
+    const std::int64_t extent = side.tensor->shape[axis];
+    KILN_TRY(const Text start, render(context, *side.ref->start[axis], nullptr, true));
+    std::string lane = "0u";
+    std::int64_t span = 1;
+    if (const int tile_axis = side.ref->tile_axis[axis]; tile_axis >= 0) {
+      std::vector<std::int64_t> weights(side.regs->shape.size(), 0);
+      weights[tile_axis] = 1;
+      lane = context.lane_sum(lane_part(side.regs->reg_layout, weights));
+      span = side.regs->shape[tile_axis];
+    }
+    const auto range = context.range(*side.ref->start[axis]);
+    const bool is_wide = start.wide || !range || range->hi + span > INT32_MAX || extent > INT32_MAX;
+    const std::string type = is_wide ? "i64" : "i32";
+    side.first[axis] = context.fresh("i");
+    side.first_wide[axis] = is_wide;
+    context.line("const " + type + " " + side.first[axis] + " = " + (is_wide ? as_i64(start) : start.text) +
+                 (lane == "0u" ? "" : " + " + cast_to(type, lane)) + ";");
+    side.limit[axis] = is_wide ? std::to_string(extent) + "ul" : unsigned_text(extent);
+    const ExprPtr given = axis < side.ref->limit.size() ? side.ref->limit[axis] : nullptr;
+    if (!given) continue;
+    // Never outside the tensor, whatever the limit says.
+    const auto clamped = bound::make_binary(Op::max, bound::make_integer(0), bound::make_binary(Op::min, given, bound::make_integer(extent)));
+    KILN_TRY(const Text limit, render(context, *clamped, nullptr, true));
+    const std::string name = context.fresh("e");
+    context.line(std::string("const ") + (is_wide ? "u64 " : "u32 ") + name + " = " + cast_to(is_wide ? "u64" : "u32", limit.text) + ";");
+    side.limit[axis] = name;
+  }
+  return ok();
+}
+
+Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool buffer) {
+  Side side;
+  side.ref = &ref;
+  side.tensor = &context.program.tensors[ref.tensor];
+  side.regs = &context.storage(regs);
+  side.element_bytes = dtype_bytes(side.tensor->dtype);
+  if (side.tensor->dtype != side.regs->dtype) return Error(ErrorCode::unsupported, "a tensor access that converts between element types");
+  for (std::size_t axis = 0; axis < ref.tile_axis.size(); ++axis) {
+    if (ref.tile_axis[axis] >= 0 && side.tensor->strides[axis] == 1) side.contiguous = static_cast<int>(axis);
+  }
+  const ExprPtr shared = uniform_bytes(side);
+  const auto range = context.range(*shared);
+  layout::Coordinate last(side.regs->shape.begin(), side.regs->shape.end());
+  for (auto& value : last) --value;
+  const std::int64_t span = constant_bytes(side, last);
+  side.narrow = span < narrow_max;
+  side.buffer = buffer && side.narrow && side.tensor->bytes() < narrow_max;
+  side.lane = context.lane_sum(lane_part(side.regs->reg_layout, byte_weights(side)));
+  if (!side.narrow) side.lane = cast_to("i64", side.lane);
+  KILN_CHECK(print_bounds(context, side));
+  KILN_TRY(Text uniform, render(context, *shared, nullptr, true));
+  if (!side.buffer) {
+    side.base = "p" + std::to_string(ref.tensor);
+    side.uniform = uniform.text;
+    if (shared->kind != Expr::Kind::integer) {
+      side.uniform = context.fresh("u");
+      context.line("const i64 " + side.uniform + " = " + uniform.text + ";");
+    }
+    return side;
+  }
+  const std::string bytes = unsigned_text(side.tensor->bytes());
+  side.base = context.hoisted("b", "buffer", "make_buffer(p" + std::to_string(ref.tensor) + ", " + bytes + ")");
+  if (shared->kind == Expr::Kind::integer) {
+    side.uniform = unsigned_text(std::min(shared->integer, side.tensor->bytes()));
+    return side;
+  }
+  side.uniform = context.fresh("u");
+  std::string text = cast_to("u32", uniform.text);
+  if (!range || range->lo < 0 || range->hi >= narrow_max) {
+    // May be negative where a mask is false: part of the lane's offset then, which wraps to the right value where it counts.
+    context.line("const u32 " + side.uniform + " = " + text + " + " + side.lane + ";");
+    side.lane = std::exchange(side.uniform, "0u");
+    return side;
+  }
+  // Beyond the end the hardware's check would wrap around: stay at the end, everything is outside there too.
+  if (range->hi > side.tensor->bytes()) text = "smaller<u32>(" + text + ", " + bytes + ")";
+  context.line("const u32 " + side.uniform + " = " + text + ";");
+  return side;
+}
+
+// The variable that says whether the element `ahead` elements after the access's first is inside; "" when nothing is checked.
+std::string mask_of(Context& context, Side& side, const layout::Coordinate& coordinate, std::int64_t ahead) {
+  std::string text;
+  for (std::size_t axis = 0; axis < side.first.size(); ++axis) {
+    if (side.first[axis].empty()) continue;
+    const int tile_axis = side.ref->tile_axis[axis];
+    const std::int64_t constant = (tile_axis >= 0 ? coordinate[tile_axis] : 0) + (static_cast<int>(axis) == side.contiguous ? ahead : 0);
+    const std::string index = constant == 0 ? side.first[axis] : side.first[axis] + " + " + std::to_string(constant);
+    text += (text.empty() ? "" : " && ") + cast_to(side.first_wide[axis] ? "u64" : "u32", index) + " < " + side.limit[axis];
+  }
+  if (text.empty()) return text;
+  auto& name = side.masks[text];
+  if (name.empty()) {
+    name = context.fresh("m");
+    context.line("const bool " + name + " = " + text + ";");
+  }
+  return name;
+}
+
+// Whether a vector along the contiguous axis is inside or outside as a whole.
+bool never_straddles(const Context& context, const Side& side, int elements) {
+  if (elements == 1 || side.contiguous < 0 || side.first[side.contiguous].empty()) return true;
+  const int axis = side.contiguous;
+  const ExprPtr limit = static_cast<std::size_t>(axis) < side.ref->limit.size() ? side.ref->limit[axis] : nullptr;
+  const bool ends = side.tensor->shape[axis] % elements == 0 &&
+                    (!limit || power_of_two_divisor(*limit, context.divisors) % elements == 0);
+  return ends && power_of_two_divisor(*side.ref->start[axis], context.divisors) % elements == 0;
+}
+
+std::string plus(const std::string& text, std::int64_t constant) {
+  if (constant == 0) return text;
+  return text == "0u" ? unsigned_text(constant) : text + " + " + unsigned_text(constant);
+}
+
+struct Piece { std::vector<int> registers; layout::Coordinate coordinate; std::int64_t ahead; };
+
+// What is moved by one instruction each: whole vectors, or their elements one by one where a vector may straddle a bound.
+Result<std::vector<Piece>> pieces_of(const Context& context, const Side& side, int vector_bytes) {
+  const int axis = side.contiguous >= 0 ? side.ref->tile_axis[side.contiguous] : side.regs->reg_layout.rank() - 1;
+  const int bytes = side.contiguous >= 0 ? vector_bytes : side.element_bytes;
+  KILN_TRY(const std::vector<VectorAccess> vectors, kernel::vector_accesses(*side.regs, axis, bytes));
+  const int elements = bytes / side.element_bytes;
+  const bool whole = never_straddles(context, side, elements);
+  std::vector<Piece> pieces;
+  for (const auto& vector : vectors) {
+    if (whole) {
+      pieces.push_back({vector.registers, vector.coordinate, 0});
+      continue;
+    }
+    for (int e = 0; e < elements; ++e) pieces.push_back({{vector.registers[e]}, vector.coordinate, e});
+  }
+  return pieces;
+}
+
+int alignment(const Side& side, std::size_t elements) {
+  return static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(elements) * side.element_bytes, std::max<std::int64_t>(side.tensor->align_bytes, side.element_bytes)));
+}
+
+}  // namespace
+
+Status print_load_global(Context& context, const kernel::LoadGlobal& load) {
+  const kernel::Storage& storage = context.storage(load.regs);
+  if (context.program.tensors[load.from.tensor].elements_span() == 0) {
+    return print_fill(context, {load.regs, load.fill ? load.fill : nullptr});
+  }
+  KILN_TRY(Side side, print_side(context, load.from, load.regs, load.addressing == kernel::Addressing::buffer));
+  if (load.addressing == kernel::Addressing::buffer && !side.buffer) {
+    return Error(ErrorCode::unsupported, "buffer addressing of a tensor that 32-bit offsets do not reach");
+  }
+  KILN_TRY(const auto pieces, pieces_of(context, side, load.vector_bytes));
+  std::string fill;
+  if (load.fill) {
+    KILN_TRY(const Text value, render(context, *load.fill, nullptr));
+    fill = storage.dtype == DType::boolean ? cast_to("u8", value.text) : value.text;
+  }
+  const bool zero = !load.fill || (load.fill->kind == Expr::Kind::integer && load.fill->integer == 0) ||
+                    (load.fill->kind == Expr::Kind::real && load.fill->real == 0);
+  for (const auto& piece : pieces) {
+    const int count = static_cast<int>(piece.registers.size());
+    const std::string type = data_type(storage.dtype, count), name = context.fresh("x");
+    const std::string mask = mask_of(context, side, piece.coordinate, piece.ahead);
+    const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes);
+    std::string text;
+    if (side.buffer) {
+      text = "load_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " + (mask.empty() ? at : mask + " ? " + at + " : buffer_outside") + ")";
+    } else {
+      const std::string start = "load_global<" + type + ", " + std::to_string(alignment(side, piece.registers.size())) + ">(" + side.base + ", ";
+      text = start + side.uniform + ", " + at + ")";
+      // The base itself is inside: what is read there is thrown away.
+      if (!mask.empty()) text = start + "0, " + mask + " ? " + as_i64({side.uniform, false}) + " + " + cast_to("i64", at) + " : 0l)";
+    }
+    context.line((mask.empty() || (side.buffer && zero) ? "const " : "") + type + " " + name + " = " + text + ";");
+    if (!mask.empty() && (!side.buffer || !zero)) {
+      const bool dwords = dtype_bits(storage.dtype) == 8 && count % 4 == 0;
+      std::string value = zero ? (count == 1 ? element_type(storage.dtype) + "(0)" : type + "(0)") : fill;
+      if (!zero && dwords) value = "four_bytes(u8(" + fill + "), u8(" + fill + "), u8(" + fill + "), u8(" + fill + "))";
+      if (!zero && count > 1) value = type + "(" + value + ")";
+      context.line("if (!" + mask + ") " + name + " = " + value + ";");
+    }
+    registers_store(context, load.regs, piece.registers, name);
+  }
+  return ok();
+}
+
+Status print_store_global(Context& context, const kernel::StoreGlobal& store) {
+  const kernel::Storage& storage = context.storage(store.regs);
+  if (context.program.tensors[store.to.tensor].elements_span() == 0) return ok();
+  const bool masked = std::find(store.to.checked.begin(), store.to.checked.end(), true) != store.to.checked.end();
+  KILN_TRY(Side side, print_side(context, store.to, store.regs, masked));
+  KILN_TRY(const auto pieces, pieces_of(context, side, store.vector_bytes));
+  for (const auto& piece : pieces) {
+    const std::string type = data_type(storage.dtype, static_cast<int>(piece.registers.size()));
+    const std::string mask = mask_of(context, side, piece.coordinate, piece.ahead);
+    const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes);
+    const std::string value = registers_value(storage, store.regs, piece.registers);
+    if (side.buffer) {
+      context.line("store_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " + (mask.empty() ? at : mask + " ? " + at + " : buffer_outside") + ", " + value + ");");
+      continue;
+    }
+    const std::string text = "store_global<" + type + ", " + std::to_string(alignment(side, piece.registers.size())) + ">(" + side.base + ", " + side.uniform + ", " + at + ", " + value + ");";
+    context.line(mask.empty() ? text : "if (" + mask + ") " + text);
+  }
+  return ok();
+}
+
+}  // namespace kiln::emit::hip

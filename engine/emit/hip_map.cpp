@@ -1,0 +1,95 @@
+// Fill and map: every lane does its registers, one after the other.
+#include "engine/emit/hip_context.hpp"
+
+namespace kiln::emit::hip {
+namespace {
+
+Status print_fill_lds(Context& context, int id, const std::string& value) {
+  const kernel::Storage& storage = context.storage(id);
+  if (context.launch.roles.size() != 1) return Error(ErrorCode::unsupported, "fill of LDS by one of several roles");
+  const std::string type = element_type(storage.dtype), name = context.fresh("i");
+  const std::string bytes = std::to_string(dtype_bytes(storage.dtype));
+  const std::string from = unsigned_text(storage.offset_bytes);
+  context.line("#pragma clang loop unroll(disable)");
+  context.line("for (u32 " + name + " = thread * " + bytes + "u; " + name + " < " + unsigned_text(storage.stage_bytes() * storage.stages) + "; " +
+               name + " += " + std::to_string(context.launch.threads) + "u * " + bytes + "u) store_lds<" + type + ">(lds, " + from + " + " + name +
+               ", " + cast_to(type, value) + ");");
+  return ok();
+}
+
+Status print_item(Context& context, const bound::MapItem& item, const MapPoint& point) {
+  KILN_TRY(const Text value, render(context, *item.value, &point));
+  if (item.let >= 0) {
+    const auto range = context.range(*item.value);
+    if (range) context.ranges.variables[item.let] = *range;
+    std::string type = type_name(item.value->type);
+    if (item.value->type == DType::index && !value.wide && fits_i32(range)) type = "i32";
+    context.line("const " + type + " v" + std::to_string(item.let) + " = " + value.text + ";");
+    return ok();
+  }
+  if (item.tensor) {
+    const bound::Tensor& tensor = context.program.tensors[item.target];
+    if (tensor.elements_span() == 0) return ok();
+    KILN_TRY(const ElementPlace place, tensor_place(context, tensor, item.indices, &point));
+    const std::string type = element_type(tensor.dtype);
+    context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_global<" + type + ", " + std::to_string(dtype_bytes(tensor.dtype)) +
+                 ">(p" + std::to_string(item.target) + ", 0, " + place.offset + ", " + cast_to(type, value.text) + ");");
+    return ok();
+  }
+  const kernel::Storage& storage = context.storage(item.target);
+  if (storage.kind == kernel::Storage::Kind::regs) {
+    KILN_TRY(const int reg, register_of_element(context, storage, item.indices, &point));
+    context.line(register_store(storage, item.target, reg, value.text));
+    return ok();
+  }
+  KILN_TRY(const ElementPlace place, lds_place(context, item.target, item.indices, &point));
+  const std::string type = element_type(storage.dtype);
+  context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_lds<" + type + ">(lds, " + place.offset + ", " + cast_to(type, value.text) + ");");
+  return ok();
+}
+
+}  // namespace
+
+Status print_fill(Context& context, const kernel::Fill& fill) {
+  const kernel::Storage& storage = context.storage(fill.storage);
+  std::string value = element_type(storage.dtype) + "(0)";
+  bool zero = true;
+  if (fill.value) {
+    KILN_TRY(const Text text, render(context, *fill.value, nullptr));
+    value = storage.dtype == DType::boolean ? cast_to("u8", text.text) : text.text;
+    zero = (fill.value->kind == Expr::Kind::integer && fill.value->integer == 0);
+  }
+  if (storage.kind == kernel::Storage::Kind::lds) return print_fill_lds(context, fill.storage, value);
+  const int registers = storage.reg_layout.registers(), step = storage.vector_elements;
+  const bool dwords = dtype_bits(storage.dtype) == 8 && step % 4 == 0;
+  if (!zero && dwords) value = "four_bytes(u8(" + value + "), u8(" + value + "), u8(" + value + "), u8(" + value + "))";
+  for (int reg = 0; reg < registers; reg += step) {
+    const std::string to = "r" + std::to_string(fill.storage) + "[" + std::to_string(reg / step) + "]";
+    context.line(to + " = " + (step == 1 ? value : data_type(storage.dtype, step) + "(" + (zero ? "0" : value) + ")") + ";");
+  }
+  return ok();
+}
+
+Status print_map(Context& context, const kernel::Map& map) {
+  const auto saved = context.ranges;
+  MapPoint point;
+  for (std::size_t i = 0; i < map.index.size(); ++i) {
+    std::vector<std::int64_t> weights(map.index.size(), 0);
+    weights[i] = 1;
+    point.lane_names[map.index[i]] = context.lane_sum(lane_part(map.iteration, weights));
+    context.ranges.variables[map.index[i]] = {0, std::max<std::int64_t>(map.extent[i] - 1, 0)};
+  }
+  for (int reg = 0; reg < map.iteration.registers(); ++reg) {
+    const auto place = map.iteration.of_register(reg);
+    for (std::size_t i = 0; i < map.index.size(); ++i) point.registers[map.index[i]] = place[i];
+    context.line("{");
+    ++context.depth;
+    for (const auto& item : map.body) KILN_CHECK(print_item(context, item, point));
+    --context.depth;
+    context.line("}");
+  }
+  context.ranges = saved;
+  return ok();
+}
+
+}  // namespace kiln::emit::hip

@@ -1,0 +1,54 @@
+// Statements of a bound launch as statements of a host kernel program.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "engine/ir/bound/program.hpp"
+#include "engine/ir/kernel/program.hpp"
+#include "engine/lower/bounds.hpp"
+#include "engine/lower/host/tiles.hpp"
+#include "engine/lower/lower.hpp"
+
+namespace kiln::lower::host {
+
+// Translates one launch; storages 0 … tiles-1 stand for the tiles. Used once.
+class Translator {
+ public:
+  Translator(const bound::Program& program, const bound::Launch& launch, Plans& plans, kernel::Launch& out, Lowered& report,
+             Budget& budget)
+      : program_(program), launch_(launch), plans_(plans), out_(out), report_(report), budget_(budget), facts_(launch.grid) {}
+  Result<kernel::Body> translate();
+
+ private:
+  Status body(const bound::Body& statements, kernel::Body& out);
+  Status statement(const bound::Stmt& stmt, kernel::Body& out);
+  void copy(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
+  bool direct(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
+  void copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
+  void gemm(const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& out);
+  int operand_copy(const bound::Stmt& stmt, int tile, int contiguous, std::int64_t rows, std::int64_t columns, kernel::Body& out);
+  void map(const bound::Stmt& stmt, const bound::Map& map, kernel::Body& out);
+  Status loop(const bound::Stmt& stmt, const bound::For& loop, kernel::Body& out);
+
+  // A map and the flags of its accesses.
+  kernel::Map checked_map(const bound::Stmt& stmt, std::vector<int> index, std::vector<std::int64_t> extent,
+                          std::vector<bound::MapItem> items);
+  bool access_checked(const bound::Stmt& stmt, bool tensor, int id, const std::vector<bound::ExprPtr>& indices);
+  void note_left(const bound::Stmt& stmt, const std::string& what, const std::string& why);
+  int new_variable(const std::string& name);
+  bound::ExprPtr element(bool tensor, int id, std::vector<bound::ExprPtr> indices) const;
+  [[nodiscard]] const std::vector<std::int64_t>& shape_of(bool tensor, int id) const;
+  [[nodiscard]] const std::string& name_of(bool tensor, int id) const;
+
+  const bound::Program& program_;
+  const bound::Launch& launch_;
+  Plans& plans_;
+  kernel::Launch& out_;
+  Lowered& report_;
+  Budget& budget_;
+  Facts facts_;
+  std::size_t next_gemm_ = 0;
+};
+
+}  // namespace kiln::lower::host

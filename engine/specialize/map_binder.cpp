@@ -1,0 +1,142 @@
+// Binding of `map`.
+#include <algorithm>
+
+#include "engine/specialize/map_writes.hpp"
+#include "engine/specialize/statement_binder.hpp"
+
+namespace kiln::specialize {
+
+struct StatementBinder::MapState {
+  const Stmt& stmt;
+  const tile::Map& map;
+  bound::Map bound;
+  MapSpace space;
+  bool good = true;
+  bool empty = false;  // an extent is 0
+};
+
+bool StatementBinder::map_space(const Stmt& stmt, const tile::Map& map, MapState& state) {
+  std::int64_t iterations = 1;
+  for (const auto& text : map.extent) {
+    const auto extent = binder_.constant(text, 0, bound::map_iterations_max, "an extent of the map");
+    if (!extent) return false;
+    state.bound.extent.push_back(*extent);
+    state.space.extents.push_back(std::max<std::int64_t>(*extent, 1));
+    state.empty = state.empty || *extent == 0;
+    if (iterations <= bound::map_iterations_max) iterations *= state.space.extents.back();
+  }
+  if (iterations <= bound::map_iterations_max) return true;
+  mistake(stmt.pointer + "/extent", About::size, {"the map has too many iterations", "at most " + std::to_string(bound::map_iterations_max)});
+  return false;
+}
+
+bool StatementBinder::map_let(const tile::MapItem& item, MapState& state) {
+  Value value = binder_.bind(item.value);
+  if (!value || !value.is_typed() || value.constant()) {
+    const bool good = bool(value);
+    context_.names.declare(item.let, std::move(value));
+    return good;
+  }
+  bound::MapItem bound;
+  bound.let = context_.new_variable(item.let, value.type());
+  bound.value = value.expr;
+  state.space.lets.emplace(bound.let, value.expr);
+  bound::Expr variable;
+  variable.kind = bound::Expr::Kind::variable;
+  variable.type = value.type();
+  variable.integer = bound.let;
+  context_.names.declare(item.let, typed_value(std::make_shared<const bound::Expr>(std::move(variable)), value.range, value.reads_elements));
+  state.bound.body.push_back(std::move(bound));
+  return true;
+}
+
+// The tile or tensor that an item sets; its bound id is set by the caller once all is well.
+bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& bound, const std::vector<std::int64_t>*& shape, DType& dtype) {
+  const std::string pointer = item.pointer + "/set";
+  const Named* found = context_.names.find(item.target);
+  if (found && found->kind == Named::Kind::tensor) {
+    const bound::Tensor& tensor = context_.tensors[static_cast<std::size_t>(found->id)];
+    bound.tensor = true;
+    bound.target = found->id;
+    shape = &tensor.shape;
+    dtype = tensor.dtype;
+    if (tensor.access != Access::read) return true;
+    mistake(pointer, About::structure, {"'" + item.target + "' may only be read", "access write or readwrite", "read"});
+    return false;
+  }
+  TileState* state = tile(item.target, pointer, bound.target);
+  if (!state) return false;
+  state->written = true;
+  shape = &state->tile.shape;
+  dtype = state->tile.dtype;
+  return !state->failed;
+}
+
+bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
+  bound::MapItem bound;
+  const std::vector<std::int64_t>* shape = nullptr;
+  DType dtype = DType::f32;
+  if (!map_target(item, bound, shape, dtype)) return false;
+  bool good = true;
+  for (std::size_t axis = 0; axis < item.indices.size() && axis < shape->size(); ++axis) {
+    Value index = binder_.index(item.indices[axis]);
+    good = good && index;
+    if (!index) continue;
+    if (index.reads_elements) {
+      mistake(item.pointer + "/set", About::structure, {"not yet: an index that depends on an element (scatter) is part of the design, and this "
+                                                        "version does not have it", "an index made of block ids, loop variables and indices of the map"});
+      good = false;
+    }
+    const std::int64_t extent = (*shape)[axis];
+    if (!state.empty && leaves(index, extent, !bound.tensor))
+      mistake(item.pointer + "/set", About::size, {"index out of range: axis " + std::to_string(axis) + " of '" + item.target + "' has extent " + std::to_string(extent),
+                                                   "0 to " + std::to_string(extent - 1), range_words(index.range)});
+    bound.indices.push_back(std::move(index.expr));
+  }
+  bound.value = binder_.value_of_type(item.value, dtype);
+  if (!good || !bound.value) return false;
+  std::int64_t points = 1;
+  for (const auto extent : state.space.extents) points = std::min(points * std::min(extent, points_max), points_max);
+  if (!context_.spend(points / 8)) return false;
+  const std::string twice = find_double_write(state.space, bound.indices, state.map.index);
+  if (!twice.empty()) {
+    mistake(item.pointer + "/set", About::size, {twice, "an element of its own for every iteration of the map", "",
+                                                 "a sum or a maximum over an index is the statement reduce"});
+    return false;
+  }
+  if (!bound.tensor) bound.target = context_.use_tile(bound.target);
+  state.bound.body.push_back(std::move(bound));
+  return true;
+}
+
+void StatementBinder::bind(const Stmt& stmt, const tile::Map& map, bound::Body& out) {
+  MapState state{stmt, map, {}, {}};
+  const std::size_t mark = context_.names.mark(), variables = context_.launch.variables.size();
+  state.good = map_space(stmt, map, state);
+  const bool dead = !state.good || state.empty;
+  if (dead) context_.findings.enter_dead_code();
+  for (std::size_t i = 0; i < map.index.size(); ++i) {
+    const int id = context_.new_variable(map.index[i], DType::index);
+    state.bound.index.push_back(id);
+    state.space.variables.push_back(id);
+    if (state.space.extents.size() <= i) state.space.extents.push_back(1);
+    bound::Expr variable;
+    variable.kind = bound::Expr::Kind::variable;
+    variable.integer = id;
+    Value value = typed_value(std::make_shared<const bound::Expr>(std::move(variable)), {0, state.space.extents[i] - 1});
+    value.exact = true;
+    value.map_indices = 1u << i;
+    context_.names.declare(map.index[i], std::move(value));
+  }
+  for (const auto& item : map.body) {
+    if (!context_.spend()) break;
+    const bool good = item.let.empty() ? map_set(item, state) : map_let(item, state);
+    state.good = state.good && good;
+  }
+  if (dead) context_.findings.leave_dead_code();
+  context_.names.leave(mark);
+  if (!state.good || state.empty) return context_.launch.variables.resize(variables);
+  emit(stmt, out, std::move(state.bound));
+}
+
+}  // namespace kiln::specialize

@@ -1,0 +1,79 @@
+// From statements as written to bound statements: compile-time conditions decided, tiles and variables numbered, shapes and
+// types of copy, gemm and reduce checked.
+#pragma once
+
+#include "engine/specialize/expression_binder.hpp"
+#include "engine/specialize/specialize.hpp"
+
+namespace kiln::specialize {
+
+class StatementBinder {
+ public:
+  StatementBinder(BindContext& context, const Bindings& bindings) : context_(context), bindings_(bindings), binder_(context) {}
+
+  // Binds `statements` after what `out` holds, in a scope of their own.
+  void body(const tile::Body& statements, bound::Body& out);
+
+ private:
+  using Stmt = tile::Stmt;
+  void statement(const Stmt& stmt, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Alloc& alloc, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Copy& copy, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Fill& fill, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Gemm& gemm, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Map& map, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Reduce& reduce, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::For& loop, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::If& branch, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Let& let, bound::Body& out);
+  void bind(const Stmt&, const tile::Sync&, bound::Body&) {}
+
+  void mistake(const std::string& pointer, About about, Finding finding) {
+    context_.findings.add(pointer, about, std::move(finding));
+  }
+  void emit(const Stmt& stmt, bound::Body& out, decltype(bound::Stmt::node) node) {
+    out.push_back({stmt.pointer, std::move(node)});
+  }
+
+  // ---- statement_binder.cpp
+  TileState* tile(const std::string& name, const std::string& pointer, int& index);
+  LayoutSpec layout_of(const Stmt& stmt, const tile::Alloc& alloc, const bound::Tile& tile);
+  Range loop_range(const Value& from, const Value& to, std::int64_t step) const;
+  void dead_body(const tile::Body& statements);
+  bool unrolled_bounds(const Stmt& stmt, const Value& from, const Value& to);
+
+  // ---- copy_binder.cpp
+  struct Extent {
+    std::int64_t size = 0;
+    enum class Kind : std::uint8_t { exact, at_most, any, unknown } kind = Kind::any;
+  };
+  struct Side {
+    bound::Region region;
+    int tile = -1;                    // index among the context's tiles
+    const std::vector<std::int64_t>* shape = nullptr;
+    DType dtype = DType::f32;
+    std::vector<Extent> extents;      // of the ranged axes
+    std::vector<std::size_t> axes;    // the ranged axes
+    std::vector<Range> starts;        // of all axes
+    std::string name;
+  };
+  bool side(const tile::Region& region, bool written, Side& side);
+  bool side_storage(const tile::Region& region, bool written, Side& side);
+  bool side_axes(const tile::Region& region, Side& side);
+  bool extents(const Stmt& stmt, const Side& from, const Side& to, std::vector<std::int64_t>& shape);
+  void check_bounds(const tile::Region& region, const Side& side, const std::vector<std::int64_t>& shape);
+  bool limits(const tile::Copy& copy, const Side& tensor, bound::Copy& bound);
+
+  // ---- map_binder.cpp
+  struct MapState;
+  bool map_space(const Stmt& stmt, const tile::Map& map, MapState& state);
+  bool map_let(const tile::MapItem& item, MapState& state);
+  bool map_set(const tile::MapItem& item, MapState& state);
+  bool map_target(const tile::MapItem& item, bound::MapItem& bound, const std::vector<std::int64_t>*& shape, DType& dtype);
+
+  BindContext& context_;
+  const Bindings& bindings_;
+  ExpressionBinder binder_;
+};
+
+}  // namespace kiln::specialize

@@ -1,0 +1,98 @@
+// A device for tests of the device process: speaks the real protocol through device_main. A kernel's object is a word that says
+// what a launch does: "fill" sets every byte of the arguments' ranges to the scalar argument's first byte; "wait" runs until it
+// is cancelled; "ignore" does not even hear that; "crash" ends the process. An object "bad" is refused at load.
+#include <signal.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "engine/base/os.hpp"
+#include "engine/device/device.hpp"
+
+namespace kiln::device {
+namespace {
+
+class FaultDevice final : public Device {
+ public:
+  Result<DeviceInfo> info() override { return DeviceInfo{"host", "host", "fault device", "host", 1, 1 << 20}; }
+  Result<KernelId> load(const compile::Metadata&, ByteView object) override {
+    if (text(object) == "bad") return Error(ErrorCode::launch_failed, "a bad object");
+    const std::lock_guard lock(mutex_);
+    kernels_[++last_] = std::string(text(object));
+    return last_;
+  }
+  Status unload(KernelId kernel) override {
+    const std::lock_guard lock(mutex_);
+    return kernels_.erase(kernel) ? Status() : Status(Error(ErrorCode::not_found, "no such kernel"));
+  }
+  Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override {
+    KILN_TRY(auto mapping, Mapping::map(fd, size, writable, static_cast<std::int64_t>(offset)));
+    const std::lock_guard lock(mutex_);
+    buffers_[++last_] = std::move(mapping);
+    return last_;
+  }
+  Status unmap(BufferId buffer) override {
+    const std::lock_guard lock(mutex_);
+    return buffers_.erase(buffer) ? Status() : Status(Error(ErrorCode::not_found, "no such buffer"));
+  }
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t, LaunchDone done) override {
+    const std::lock_guard lock(mutex_);
+    const auto id = ++last_;
+    auto cancelled = std::make_shared<std::atomic<bool>>(false);
+    running_[id] = cancelled;
+    std::thread([this, id, kernel, arguments = std::move(arguments), cancelled, done = std::move(done)] {
+      auto report = run(kernel, arguments, *cancelled);
+      {
+        const std::lock_guard again(mutex_);
+        running_.erase(id);
+      }
+      done(std::move(report));
+    }).detach();
+    return id;
+  }
+  void cancel(LaunchId launch) override {
+    const std::lock_guard lock(mutex_);
+    const auto it = running_.find(launch);
+    if (it == running_.end()) return;
+    it->second->store(true);
+    cancelled_.notify_all();
+  }
+
+ private:
+  Result<LaunchReport> run(KernelId kernel, const std::vector<LaunchArgument>& arguments, const std::atomic<bool>& cancelled) {
+    std::unique_lock lock(mutex_);
+    const auto what = kernels_.at(kernel);
+    if (what == "crash") ::raise(SIGABRT);
+    if (what == "wait") {
+      cancelled_.wait(lock, [&] { return cancelled.load(); });
+      return Error(ErrorCode::cancelled, "cancelled");
+    }
+    if (what == "ignore") cancelled_.wait(lock, [] { return false; });
+    std::uint8_t value = 0;
+    for (const auto& argument : arguments)
+      if (argument.buffer == 0) value = argument.scalar.at(0);
+    for (const auto& argument : arguments)
+      if (argument.buffer != 0) std::memset(buffers_.at(argument.buffer).data() + argument.offset, value, argument.bytes);
+    return LaunchReport{0.5};
+  }
+
+  std::mutex mutex_;
+  std::condition_variable cancelled_;
+  std::uint64_t last_ = 100;  // far from the client's ids: a mix-up shows
+  std::map<KernelId, std::string> kernels_;
+  std::map<BufferId, Mapping> buffers_;
+  std::map<LaunchId, std::shared_ptr<std::atomic<bool>>> running_;
+};
+
+Result<std::unique_ptr<Device>> make(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && arguments[0] == "--refuse") return Error(ErrorCode::unsupported, "told to refuse");
+  return std::unique_ptr<Device>(std::make_unique<FaultDevice>());
+}
+
+}  // namespace
+}  // namespace kiln::device
+
+int main(int argc, char** argv) { return kiln::device::device_main(argc, argv, kiln::device::make); }
