@@ -90,7 +90,7 @@ Status DiskStore::store(const jit::Key& key, ByteView metadata, ByteView object)
     state_->evict_if_over();
   } else {
     ++state_->store_failures;
-    state_->wrote(status.error().message);
+    if (!state_->too_large(metadata, object)) state_->wrote(status.error().message);
   }
   return status;
 }
@@ -209,16 +209,16 @@ DiskStore::State::~State() {
 }
 
 std::shared_ptr<Folder> DiskStore::State::folder() {
-  const std::scoped_lock guard(mutex);
-  return folder_now;
+  const std::scoped_lock guard(mutex_);
+  return folder_now_;
 }
 
 bool DiskStore::State::reopen(const std::shared_ptr<Folder>& gone) {
-  const std::scoped_lock guard(mutex);
-  if (folder_now != gone) return true;  // another thread did
+  const std::scoped_lock guard(mutex_);
+  if (folder_now_ != gone) return true;  // another thread did
   auto opened = Folder::open(options.folder, options.trust_other_owner);
   if (!opened || !(*opened)->writable()) return false;
-  folder_now = std::move(*opened);
+  folder_now_ = std::move(*opened);
   return true;
 }
 
@@ -231,11 +231,13 @@ Status DiskStore::State::with_live_folder(const std::function<Status(const std::
 }
 
 Status DiskStore::State::store(const jit::Key& key, ByteView metadata, ByteView object) {
-  const auto bytes = entry_bytes(metadata.size(), object.size());
-  if (bytes > std::min<std::uint64_t>(options.bytes_max, entry_file_bytes_max))
-    return Error(ErrorCode::resource_limit, "an entry of " + std::to_string(bytes) + " bytes is over the cache's limit");
+  if (too_large(metadata, object)) return Error(ErrorCode::resource_limit, "an entry over the cache's limit");
   const auto encoded = encode_entry(key, metadata, object);
   return with_live_folder([&](const std::shared_ptr<Folder>& folder) { return publish(folder, key, encoded); });
+}
+
+bool DiskStore::State::too_large(ByteView metadata, ByteView object) const {
+  return entry_bytes(metadata.size(), object.size()) > std::min<std::uint64_t>(options.bytes_max, entry_file_bytes_max);
 }
 
 Status DiskStore::State::publish(const std::shared_ptr<Folder>& folder, const jit::Key& key, ByteView encoded) {
@@ -263,16 +265,16 @@ void DiskStore::State::evict_if_over() {
                     static_cast<std::uint64_t>(counts->bytes) > options.bytes_max;
   const auto now = std::chrono::steady_clock::now();
   {
-    const std::scoped_lock guard(mutex);
-    if (!over || now < evict_not_before) return;
-    evict_not_before = now + std::chrono::seconds(10);  // unless this one succeeds: all are recent, or another evicts
+    const std::scoped_lock guard(mutex_);
+    if (!over || now < evict_not_before_) return;
+    evict_not_before_ = now + std::chrono::seconds(10);  // unless this one succeeds: all are recent, or another evicts
   }
   const EvictionGoal goal{nine_tenths(options.bytes_max), nine_tenths(options.entries_max), true};
   const auto result = evict_to(*current, totals, goal);
   if (!result) return;
   evictions += result->removed;
-  const std::scoped_lock guard(mutex);
-  if (result->removed > 0) evict_not_before = {};
+  const std::scoped_lock guard(mutex_);
+  if (result->removed > 0) evict_not_before_ = {};
 }
 
 std::optional<jit::StoredObject> DiskStore::State::read_sound(
@@ -306,10 +308,10 @@ std::optional<jit::StoredObject> DiskStore::State::read_sound(
 jit::StoreStats DiskStore::State::describe(const Folder& folder) {
   jit::StoreStats stats;
   stats.path = folder.path();
-  const std::scoped_lock guard(mutex);
-  stats.why_not_writable = !folder.writable() ? folder.why_not_writable() : !last_failure.empty() ? last_failure : fallback_reason;
+  const std::scoped_lock guard(mutex_);
+  stats.why_not_writable = !folder.writable() ? folder.why_not_writable() : !last_failure_.empty() ? last_failure_ : fallback_reason;
   stats.writable = stats.why_not_writable.empty();
-  stats.why_no_locks = why_no_locks;
+  stats.why_no_locks = why_no_locks_;
   stats.entries_max = options.entries_max;
   stats.bytes_max = options.bytes_max;
   stats.hits = hits;
@@ -323,24 +325,24 @@ jit::StoreStats DiskStore::State::describe(const Folder& folder) {
 
 void DiskStore::State::wrote(const std::string& failure) {
   {
-    const std::scoped_lock guard(mutex);
-    last_failure = failure;
+    const std::scoped_lock guard(mutex_);
+    last_failure_ = failure;
   }
   if (!failure.empty()) warn_once("kernels are served uncached: " + failure);
 }
 
 void DiskStore::State::locked(const std::string& failure) {
   {
-    const std::scoped_lock guard(mutex);
-    why_no_locks = failure;
+    const std::scoped_lock guard(mutex_);
+    why_no_locks_ = failure;
   }
   if (!failure.empty()) warn_once("processes may compile the same kernel side by side: " + failure);
 }
 
 void DiskStore::State::warn_once(const std::string& text) {
   {
-    const std::scoped_lock guard(mutex);
-    if (!options.warn || !warned.insert(text).second) return;
+    const std::scoped_lock guard(mutex_);
+    if (!options.warn || !warned_.insert(text).second) return;
   }
   options.warn(text);
 }

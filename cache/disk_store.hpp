@@ -39,7 +39,7 @@ class DiskStore final : public jit::ObjectStore {
   ~DiskStore() override;
 
   std::shared_ptr<const jit::StoredObject> lookup(
-      const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound) override;
+      const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound = {}) override;
   Status store(const jit::Key& key, ByteView metadata, ByteView object) override;
   Result<std::unique_ptr<jit::CompileLock>> try_lock(const jit::Key& key) override;
   std::optional<jit::LockHolder> lock_holder(const jit::Key& key) override;

@@ -25,7 +25,7 @@ std::uint64_t lock_offset(const jit::Key& key);
 class RangeLock {
  public:
   RangeLock(RangeLock&& other) noexcept : slot_(std::exchange(other.slot_, -1)) {}
-  RangeLock& operator=(RangeLock&&) = delete;
+  RangeLock& operator=(RangeLock&& other) noexcept { std::swap(slot_, other.slot_); return *this; }
   ~RangeLock();
   // The lock, or nothing when another description holds it. `unsupported` when the file system has no such locks.
   static Result<std::optional<RangeLock>> try_take(int folder, const char* name, std::uint64_t offset);

@@ -19,7 +19,7 @@ class MemoryStore final : public jit::ObjectStore {
       : why_(std::move(why)), bytes_max_(bytes_max), entries_max_(entries_max) {}
 
   std::shared_ptr<const jit::StoredObject> lookup(
-      const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound) override;
+      const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound = {}) override;
   Status store(const jit::Key& key, ByteView metadata, ByteView object) override;
   Result<std::unique_ptr<jit::CompileLock>> try_lock(const jit::Key& key) override;  // between this process's threads
   std::optional<jit::LockHolder> lock_holder(const jit::Key& key) override;

@@ -20,7 +20,7 @@
 namespace kiln::cache {
 
 struct DiskStore::State {
-  State(StoreOptions options, std::shared_ptr<Folder> folder) : options(std::move(options)), folder_now(std::move(folder)) {}
+  State(StoreOptions options, std::shared_ptr<Folder> folder) : options(std::move(options)), folder_now_(std::move(folder)) {}
   ~State();  // removes the folder when it is a temporary one
 
   std::shared_ptr<Folder> folder();
@@ -30,6 +30,7 @@ struct DiskStore::State {
   Status with_live_folder(const std::function<Status(const std::shared_ptr<Folder>&)>& act);
 
   Status store(const jit::Key& key, ByteView metadata, ByteView object);
+  [[nodiscard]] bool too_large(ByteView metadata, ByteView object) const;
   Status publish(const std::shared_ptr<Folder>& folder, const jit::Key& key, ByteView encoded);
   void evict_if_over();
   // The entry, or nothing and, when there is one that is not sound, `problem`. A defective one is quarantined and counted;
@@ -50,11 +51,11 @@ struct DiskStore::State {
   const pid_t owner = ::getpid();
 
  private:
-  std::mutex mutex;  // of all below
-  std::shared_ptr<Folder> folder_now;
-  std::string last_failure, why_no_locks;
-  std::set<std::string> warned;
-  std::chrono::steady_clock::time_point evict_not_before{};
+  std::mutex mutex_;  // of all below
+  std::shared_ptr<Folder> folder_now_;
+  std::string last_failure_, why_no_locks_;
+  std::set<std::string> warned_;
+  std::chrono::steady_clock::time_point evict_not_before_{};
 };
 
 }  // namespace kiln::cache

@@ -65,6 +65,7 @@ target_link_libraries(test_hip_fibers PUBLIC engine_ir dl)
 set(KILN_TEST_WITHOUT_PROGRAMS ON)  # they start none
 kiln_test(unit_hip_fibers support/hip_fibers/test test_hip_fibers engine_emit)
 kiln_test(test_hip_text differential/hip test_hip_fibers engine_emit engine_lower engine_reference)
+target_sources(test_hip_text PRIVATE ${CMAKE_SOURCE_DIR}/tests/differential/host/random_program.cpp)
 unset(KILN_TEST_WITHOUT_PROGRAMS)
 # What compiles and runs host kernels inside the test's own process needs LLVM.
 if(TARGET engine_compile_llvm AND TARGET engine_device_llvm)

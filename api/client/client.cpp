@@ -49,6 +49,7 @@ Status start_daemon(const ConnectOptions& options) {
   spawn.command.insert(spawn.command.end(), {"--auto-started", "--ready-fd", "3"});
   spawn.environment = options.daemon_environment;
   spawn.descriptors = {{writing.get(), 3}};
+  spawn.log_path = "/dev/null";  // it inherits nothing of ours; what it has to say goes to its own log
   spawn.die_with_parent = false;
   spawn.new_session = true;
   KILN_TRY(auto child, ChildProcess::spawn(spawn));

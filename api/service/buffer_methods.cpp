@@ -41,7 +41,7 @@ void release_buffers(ServiceState& state, ConnectionState& connection) {
   // Unmapping talks to device processes: not under the lock, not on the server's thread.
   auto buffers = std::make_shared<std::map<std::uint64_t, std::shared_ptr<Buffer>>>(std::move(connection.buffers));
   connection.buffers.clear();
-  state.pool->run([buffers] { buffers->clear(); });
+  state.pool.run([buffers] { buffers->clear(); });
 }
 
 void buffer_register(const CallPtr& call) {
@@ -98,7 +98,7 @@ void buffer_unregister(const CallPtr& call) {
   }
   if (!buffer) return call->answer(Error(ErrorCode::not_found, "this connection has no buffer " + std::to_string(*id)));
   run_in_order(call, [call, buffer](std::function<void()> done) mutable {
-    call->state.pool->run([call, buffer = std::move(buffer), done = std::move(done)]() mutable {
+    call->state.pool.run([call, buffer = std::move(buffer), done = std::move(done)]() mutable {
       buffer.reset();
       call->answer(Json::object());
       done();

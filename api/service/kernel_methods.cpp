@@ -146,7 +146,7 @@ void kernel_compile(const CallPtr& call) {
   if (!want->empty() && *want != "fd") return call->answer(call->fields.error("want", "\"fd\""));
   const auto memo = memo_name(*call);
   if (!memo.empty() && answer_from_memo(call, memo)) return;
-  call->state.pool->run([call, memo] {
+  call->state.pool.run([call, memo] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
     call->state.session->compile(std::move(*request), [call, memo](Result<jit::CompileOutcome> outcome) {
@@ -200,7 +200,7 @@ void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const j
     }
     return next(std::move(*kernel), std::move(program));
   }
-  call->state.pool->run([call, next = std::move(next)] {
+  call->state.pool.run([call, next = std::move(next)] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
     call->state.session->compile(std::move(*request), [call, next](Result<jit::CompileOutcome> outcome) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <atomic>
 #include <bit>
 #include <cmath>
 
@@ -31,8 +32,10 @@ struct LaunchJob {
   bool verify = false;
   std::vector<UniqueFd> before;            // verify: the tensors as they were, one a tensor
   double launch_ms = 0;
+  std::atomic<std::uint64_t> deadline{0};  // its entry in the deadline watch
 
   void answer(Reply reply) {
+    if (const auto id = deadline.load()) call->state.deadlines.remove(id);
     call->answer(std::move(reply));
     done();
   }
@@ -214,7 +217,7 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
     if (job->verify) return finish_verify(job);
     job->answer(Json{{"key", job->kernel->key.hex()}, {"duration_ms", job->launch_ms}, {"device", job->device_name}});
   };
-  if (copies || job->verify) job->call->state.pool->run(finish);
+  if (copies || job->verify) job->call->state.pool.run(finish);
   else finish();
 }
 
@@ -223,7 +226,7 @@ void watch(const JobPtr& job, device::LaunchId id) {
   auto& call = *job->call;
   device::Device* device = job->device;
   std::function<void()> stop = [device, id] { device->cancel(id); };
-  if (!call.call.deadline.never()) call.state.deadlines.add(call.call.deadline, stop);
+  job->deadline = call.state.deadlines.add(call.call.deadline, stop);
   bool cancelled = call.call.cancel.cancelled();
   if (!call.call.request.id.is_null()) {
     std::lock_guard lock(call.state.mutex);
@@ -275,7 +278,7 @@ void start_launch(const CallPtr& call, bool verify) {
     with_kernel(call, [job, end](std::shared_ptr<const jit::Kernel> kernel, std::shared_ptr<const bound::Program> program) {
       job->kernel = std::move(kernel);
       job->program = std::move(program);
-      job->call->state.pool->run([job, end] {
+      job->call->state.pool.run([job, end] {
         job->done = [end]() mutable { end.reset(); };
         if (auto status = submit(job); !status) job->answer(std::move(status).error());
       });

@@ -121,7 +121,6 @@ class ServiceImpl final : public Service {
     state_.buffer_bytes_max = state_.options.limits.buffer_bytes_max;
     if (state_.buffer_bytes_max == 0)
       state_.buffer_bytes_max = std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE)) / 2;
-    state_.pool = std::make_unique<ThreadPool>(8);
   }
 
   ~ServiceImpl() override {
@@ -129,7 +128,6 @@ class ServiceImpl final : public Service {
     std::unique_lock lock(state_.mutex);
     state_.idle.wait(lock, [this] { return state_.running == 0; });
     lock.unlock();
-    state_.pool.reset();
   }
 
   void connected(ConnectionId id, const Peer& peer) override {
@@ -176,7 +174,7 @@ class ServiceImpl final : public Service {
       return active->answer(Error(ErrorCode::permission_denied, std::string(method->name) + " is for the daemon's own user"));
     if (auto status = check_params(*method, active->params()); !status) return active->answer(std::move(status).error());
     if (method->quick) return method->run(active);
-    state_.pool->run([method, active] { method->run(active); });
+    state_.pool.run([method, active] { method->run(active); });
   }
 
   void cancel(ConnectionId id, const Json& request) override {

@@ -87,7 +87,7 @@ struct ServiceState {
   std::unordered_map<std::string, Memo> hits;  // answers to compile requests that named a known program
 
   DeadlineWatch deadlines;
-  std::unique_ptr<ThreadPool> pool;            // last: its jobs use the rest
+  ThreadPool pool{8};                          // last: its jobs use the rest
 
   ServiceState(ServiceOptions o, std::shared_ptr<jit::Session> s)
       : options(std::move(o)), session(std::move(s)), catalog(options.programs_folder) {}

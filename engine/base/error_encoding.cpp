@@ -36,7 +36,8 @@ void write_error(Writer& w, const Error& error) {
   w.count(std::min(error.context.size(), entries_max));
   for (std::size_t i = 0; i < error.context.size() && i < entries_max; ++i) write_text(w, error.context[i]);
   w.count(std::min(error.diagnostics.size(), entries_max));
-  for (std::size_t i = 0; i < error.diagnostics.size() && i < entries_max; ++i) write_diagnostic(w, error.diagnostics[i]);
+  for (std::size_t i = 0; i < error.diagnostics.size() && i < entries_max; ++i)
+    write_diagnostic(w, error.diagnostics[i]);
 }
 
 Error read_error(Reader& r) {

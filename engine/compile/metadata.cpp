@@ -102,7 +102,8 @@ SharedTile read_shared_tile(Reader& r) {
   tile.dtype = r.string();
   tile.layout = r.string();
   tile.shape = read_integers(r);
-  for (auto* v : {&tile.lds_bytes, &tile.stages, &tile.write_cost, &tile.write_ideal, &tile.read_cost, &tile.read_ideal})
+  for (auto* v :
+       {&tile.lds_bytes, &tile.stages, &tile.write_cost, &tile.write_ideal, &tile.read_cost, &tile.read_ideal})
     *v = r.i64();
   return tile;
 }

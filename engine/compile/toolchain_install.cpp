@@ -118,7 +118,7 @@ class Installer {
     return *found;
   }
 
-  // apt's own folders, empty, and a configuration that reads none of the machine's but how to fetch (proxies).
+  // apt's own folders, empty, and a configuration that takes over how the machine fetches, and nothing else.
   Status write_apt_state(const DebianMirror& mirror, const std::string& suite) {
     for (const char* folder : {"/lists/partial", "/archives/partial", "/etc"}) KILN_CHECK(make_folders(apt() + folder, 0755));
     KILN_CHECK(write_text(apt() + "/status", ""));
@@ -129,14 +129,17 @@ class Installer {
     if (!dump || !dump->good) return Error(ErrorCode::no_compiler, std::string("apt is needed to fetch packages, and there is none") + way_out);
     std::istringstream lines(dump->output);
     for (std::string line; std::getline(lines, line);) {
-      if (line.starts_with("Acquire::http") || line.starts_with("Acquire::https") || line.starts_with("Acquire::Retries")) fetching += line + "\n";
+      const bool kinds = line.starts_with("Acquire::IndexTargets") || line.starts_with("Acquire::Languages");
+      if (line.starts_with("Acquire::") && !kinds) fetching += line + "\n";  // proxies, and whether an archive of a date is wanted
     }
     const std::string conf = "Dir::State \"" + apt() + "\";\nDir::State::lists \"lists\";\nDir::State::status \"" + apt() + "/status\";\nDir::Cache \"" + apt() +
                              "\";\nDir::Cache::archives \"archives\";\nDir::Etc \"" + apt() + "/etc\";\nDir::Etc::parts \"/dev/null\";\nDir::Etc::sourcelist \"" + apt() +
                              "/etc/sources.list\";\nDir::Etc::sourceparts \"/dev/null\";\nDir::Etc::preferencesparts \"/dev/null\";\nDir::Etc::trustedparts \"/dev/null\";\n"
                              "APT::Architecture \"amd64\";\nAPT::Architectures { \"amd64\"; };\nAPT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\n"
-                             "Acquire::Languages \"none\";\nAcquire::IndexTargets::deb::DEP-11::DefaultEnabled \"false\";\nAcquire::Retries \"3\";\nDebug::NoLocking \"true\";\n";
-    return write_text(apt() + "/apt.conf", conf + fetching);
+                             "APT::Update::Error-Mode \"any\";\nAPT::Get::AllowUnauthenticated \"false\";\nDebug::NoLocking \"true\";\n";
+    const std::string rules = "Acquire::Languages \"none\";\nAcquire::Retries \"3\";\n"
+                              "Acquire::AllowInsecureRepositories \"false\";\nAcquire::AllowWeakRepositories \"false\";\n";
+    return write_text(apt() + "/apt.conf", conf + fetching + rules);
   }
 
   // The package `stem`N with the largest N.

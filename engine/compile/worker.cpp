@@ -22,9 +22,9 @@ constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto frame_limit = std::chrono::seconds(20);    // from an answer's first byte to its last
 constexpr auto reap_limit = std::chrono::milliseconds(500);
 
-constexpr std::array kept_variables = {
-    "PATH",     "HOME",     "USER",         "LANG",        "LC_ALL",       "LC_CTYPE",     "TZ",           "LD_LIBRARY_PATH",
-    "ROCM_PATH", "HIP_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS"};
+constexpr std::array kept_variables = {"PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
+                                       "ROCM_PATH", "HIP_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
+                                       "LSAN_OPTIONS"};
 
 std::string in_mib(std::size_t bytes) { return std::to_string(bytes >> 20) + " MiB"; }
 
@@ -58,8 +58,8 @@ Result<PrivateFolder> PrivateFolder::create(const std::string& parent) {
 
 void PrivateFolder::remove_left_overs(const std::string& parent) {
   std::error_code error;
-  for (auto it = std::filesystem::directory_iterator(parent, error); !error && it != std::filesystem::directory_iterator();
-       it.increment(error)) {
+  for (auto it = std::filesystem::directory_iterator(parent, error);
+       !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
     if (!it->path().filename().string().starts_with(folder_prefix)) continue;
     UniqueFd lock(os::openat(AT_FDCWD, it->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
     struct stat status {};
@@ -92,14 +92,16 @@ Worker::Worker(const WorkerCommand& command, const PoolOptions& options)
 
 Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, const PoolOptions& options, Watch watch) {
   const auto refuse = [&](const Error& why) {
-    auto error = Error(ErrorCode::no_compiler, "the compile worker for " + command.family + " targets could not be started: " +
-                                                   why.message, true);
+    auto error =
+        Error(ErrorCode::no_compiler,
+              "the compile worker for " + command.family + " targets could not be started: " + why.message, true);
     error.context = why.context;
     return std::move(error).with("command: " + quoted(command.command));
   };
   if (command.command.empty())
-    return Error(ErrorCode::no_compiler, command.why_absent.empty() ? "no compile worker for " + command.family + " targets"
-                                                                    : command.why_absent);
+    return Error(ErrorCode::no_compiler, command.why_absent.empty()
+                                             ? "no compile worker for " + command.family + " targets"
+                                             : command.why_absent);
   std::unique_ptr<Worker> worker(new Worker(command, options));
   auto folder = PrivateFolder::create(options.temporary_folder);
   if (!folder) return refuse(folder.error());
@@ -131,7 +133,8 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, cons
 }
 
 Result<Frame> Worker::ask(WorkerFrame kind, ByteView payload, WorkerFrame expected, const Watch& watch) {
-  const auto sent = send_frame(socket_.get(), static_cast<std::uint8_t>(kind), payload, {}, watch.work.earlier(watch.request));
+  const auto sent =
+      send_frame(socket_.get(), static_cast<std::uint8_t>(kind), payload, {}, watch.work.earlier(watch.request));
   if (!sent) return died();
   KILN_TRY(auto frame, await(watch));
   if (frame.kind == static_cast<std::uint8_t>(expected)) return frame;
@@ -160,14 +163,18 @@ Result<Frame> Worker::await(const Watch& watch) {
 
 std::optional<Error> Worker::over_limit(const Watch& watch) {
   if (watch.cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled");
-  if (watch.closing && watch.closing()) return Error(ErrorCode::cancelled, "the compile workers are being shut down", true);
+  if (watch.closing && watch.closing())
+    return Error(ErrorCode::cancelled, "the compile workers are being shut down", true);
   if (watch.request.passed())
     return Error(ErrorCode::deadline_exceeded, "the request's deadline passed during the compile", true);
-  if (watch.work.passed()) return Error(ErrorCode::worker_died, "the compile worker was killed: " + watch.work_limit_text, true);
+  if (watch.work.passed())
+    return Error(ErrorCode::worker_died, "the compile worker was killed: " + watch.work_limit_text, true);
   const auto resident = resident_bytes(child_.pid());
   if (resident > resident_bytes_max_)
-    return Error(ErrorCode::worker_died, "the compile worker was killed: it held " + in_mib(resident) + " of memory, over the limit of " +
-                                             in_mib(resident_bytes_max_), true);
+    return Error(ErrorCode::worker_died,
+                 "the compile worker was killed: it held " + in_mib(resident) + " of memory, over the limit of " +
+                     in_mib(resident_bytes_max_),
+                 true);
   return std::nullopt;
 }
 
@@ -177,7 +184,8 @@ Error Worker::died() {
   std::optional<std::string> how;
   while (!(how = child_.ended(false)) && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   if (how) return Error(ErrorCode::worker_died, "the compile worker ended before answering: " + *how, true);
-  return kill(Error(ErrorCode::worker_died, "the compile worker closed its socket or stopped reading it, and was killed", true));
+  return kill(Error(ErrorCode::worker_died,
+                    "the compile worker closed its socket or stopped reading it, and was killed", true));
 }
 
 Error Worker::kill(Error why) {

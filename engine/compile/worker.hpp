@@ -12,14 +12,16 @@
 
 namespace kiln::compile {
 
-// A folder of this process alone, removed with everything in it when destroyed. A lock on it tells others that it is used.
+// A folder of this process alone, removed with everything in it when destroyed. A lock on it tells others that it is
+// used.
 class PrivateFolder {
  public:
   static Result<PrivateFolder> create(const std::string& parent);
   // Removes folders in `parent` that processes of ours left behind when they were killed.
   static void remove_left_overs(const std::string& parent);
   PrivateFolder() = default;
-  PrivateFolder(PrivateFolder&& other) noexcept : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
+  PrivateFolder(PrivateFolder&& other) noexcept
+      : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
   PrivateFolder& operator=(PrivateFolder&& other) noexcept;
   ~PrivateFolder() { remove(); }
   [[nodiscard]] const std::string& path() const { return path_; }
@@ -45,8 +47,9 @@ class Worker {
   // Starts the command and waits until it is ready. Errors: no_compiler with the reason; cancelled, deadline_exceeded.
   static Result<std::unique_ptr<Worker>> start(const WorkerCommand& command, const PoolOptions& options, Watch watch);
 
-  // One request and its answer. Errors: as `failed` answers say; worker_died when it ended, was over a limit, or answered
-  // nonsense; cancelled, deadline_exceeded. Whenever it is no answer of the worker the process is killed: see usable().
+  // One request and its answer. Errors: as `failed` answers say; worker_died when it ended, was over a limit, or
+  // answered nonsense; cancelled, deadline_exceeded. Whenever it is no answer of the worker the process is killed: see
+  // usable().
   Result<Frame> ask(WorkerFrame kind, ByteView payload, WorkerFrame expected, const Watch& watch);
 
   [[nodiscard]] bool usable() const { return child_.running(); }

@@ -119,7 +119,9 @@ int out_of_memory(Mode mode) {
 
 int serve(const WorkerOptions& options, const CompilerFactory& factory) {
   if (::fcntl(worker_descriptor, F_GETFD) < 0) {
-    std::fprintf(stderr, "a compile worker is started by Kiln, with a socket as descriptor 3; by hand: --check TARGET, --version\n");
+    std::fprintf(
+        stderr,
+        "a compile worker is started by Kiln, with a socket as descriptor 3; by hand: --check TARGET, --version\n");
     return 2;
   }
   ::fcntl(worker_descriptor, F_SETFD, FD_CLOEXEC);

@@ -1,4 +1,5 @@
-// Queue and slots of the pool. A slot is one thread with at most one worker; the queue gives it jobs, round robin over owners.
+// Queue and slots of the pool. A slot is one thread with at most one worker; the queue gives it jobs, round robin over
+// owners.
 #include "engine/compile/worker_pool.hpp"
 
 #include <algorithm>
@@ -101,7 +102,8 @@ class Strikes {
       struck_.erase(it);
       return std::nullopt;
     }
-    return Error(ErrorCode::worker_died, "refused: this kernel ended two compile workers, and is not tried again for 10 minutes")
+    return Error(ErrorCode::worker_died,
+                 "refused: this kernel ended two compile workers, and is not tried again for 10 minutes")
         .with("the last time: " + it->second.cause);
   }
   void add(const Digest& input, const std::string& cause) {
@@ -135,7 +137,8 @@ struct Slot {
 
 class Pool final : public WorkerPool {
  public:
-  explicit Pool(PoolOptions options) : options_(std::move(options)), slots_(static_cast<std::size_t>(workers_allowed(options_))) {
+  explicit Pool(PoolOptions options)
+      : options_(std::move(options)), slots_(static_cast<std::size_t>(workers_allowed(options_))) {
     PrivateFolder::remove_left_overs(options_.temporary_folder);
   }
   ~Pool() override;
@@ -249,8 +252,8 @@ Slot* Pool::slot_for(const Job& job) {
   return best;
 }
 
-// Answers queued jobs that nobody waits for any more. Jobs are queued only while every slot is busy, so a slot's thread comes
-// by every few ms.
+// Answers queued jobs that nobody waits for any more. Jobs are queued only while every slot is busy, so a slot's thread
+// comes by every few ms.
 void Pool::sweep_queue() {
   std::vector<JobPtr> left;
   {
@@ -258,8 +261,9 @@ void Pool::sweep_queue() {
     left = queue_.take_if([](const Job& job) { return job.cancel.cancelled() || job.deadline.passed(); });
   }
   for (auto& job : left)
-    job->fail(job->cancel.cancelled() ? Error(ErrorCode::cancelled, "cancelled")
-                                      : Error(ErrorCode::deadline_exceeded, "the deadline passed while the compile was queued", true));
+    job->fail(job->cancel.cancelled()
+                  ? Error(ErrorCode::cancelled, "cancelled")
+                  : Error(ErrorCode::deadline_exceeded, "the deadline passed while the compile was queued", true));
 }
 
 void Pool::run(Slot& slot) {
@@ -304,7 +308,8 @@ Result<std::shared_ptr<void>> Pool::shared_slot(const Job& job) {
     if (closing()) return Error(ErrorCode::cancelled, "the compile workers are being shut down", true);
     if (job.cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled");
     if (job.deadline.passed())
-      return Error(ErrorCode::deadline_exceeded, "the deadline passed while other processes' compiles took all worker slots", true);
+      return Error(ErrorCode::deadline_exceeded,
+                   "the deadline passed while other processes' compiles took all worker slots", true);
     sweep_queue();
     std::this_thread::sleep_for(slot_retry);
   }
@@ -437,6 +442,8 @@ int workers_allowed(const PoolOptions& options) {
 
 std::string family_of(const target::Target& target) { return target.is_host() ? "host" : "hip"; }
 
-std::unique_ptr<WorkerPool> WorkerPool::create(PoolOptions options) { return std::make_unique<Pool>(std::move(options)); }
+std::unique_ptr<WorkerPool> WorkerPool::create(PoolOptions options) {
+  return std::make_unique<Pool>(std::move(options));
+}
 
 }  // namespace kiln::compile

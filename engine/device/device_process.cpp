@@ -28,12 +28,13 @@ constexpr auto reap_limit = std::chrono::milliseconds(500);
 
 // A removal whose item went with its process has succeeded.
 Status gone(Status removed) {
-  if (!removed && (removed.error().code == ErrorCode::device_lost || removed.error().code == ErrorCode::not_found)) return {};
+  if (!removed && (removed.error().code == ErrorCode::device_lost || removed.error().code == ErrorCode::not_found))
+    return {};
   return removed;
 }
 
-// One thread, the keeper, starts the process (PDEATHSIG follows the thread), reads its frames and buries it; another calls
-// back, so that a callback may call the device again.
+// One thread, the keeper, starts the process (PDEATHSIG follows the thread), reads its frames and buries it; another
+// calls back, so that a callback may call the device again.
 class DeviceProcess final : public Device {
  public:
   explicit DeviceProcess(DeviceProcessOptions options)
@@ -45,7 +46,8 @@ class DeviceProcess final : public Device {
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
   Status unmap(BufferId buffer) override;
-  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) override;
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+                  LaunchDone done) override;
   void cancel(LaunchId launch) override;
 
  private:
@@ -73,7 +75,8 @@ class DeviceProcess final : public Device {
   // The keeper's side.
   void keep();
   Result<Socket> start();
-  Result<Frame> answer_to(const Socket& socket, DeviceFrame kind, ByteView payload, std::span<const int> fds, Deadline deadline);
+  Result<Frame> answer_to(const Socket& socket, DeviceFrame kind, ByteView payload, std::span<const int> fds,
+                          Deadline deadline);
   void restore(const Socket& socket);
   void read_until_end(const Socket& socket);
   bool overdue_cancellation(int& wait_ms);
@@ -131,7 +134,7 @@ void DeviceProcess::wake_keeper() {
   (void)os::write(wake_keeper_.get(), &one, sizeof one);
 }
 
-// ---- callers ----------------------------------------------------------------------------------------------------------
+// ---- callers ------------------------------------------------------------------------------------------------------
 
 Result<DeviceProcess::Socket> DeviceProcess::ensure_up(std::unique_lock<std::mutex>& lock) {
   if (state_ != State::up && !closing_) {
@@ -141,7 +144,8 @@ Result<DeviceProcess::Socket> DeviceProcess::ensure_up(std::unique_lock<std::mut
     changed_.wait(lock, [&] { return closing_ || attempts_ != before; });
   }
   if (closing_) return Error(ErrorCode::device_lost, "the device is being shut down");
-  if (state_ != State::up) return start_error_ ? *start_error_ : Error(ErrorCode::device_lost, "the device process ended", true);
+  if (state_ != State::up)
+    return start_error_ ? *start_error_ : Error(ErrorCode::device_lost, "the device process ended", true);
   return socket_;
 }
 
@@ -235,7 +239,8 @@ Status DeviceProcess::unmap(BufferId buffer) {
   return gone(call(DeviceFrame::unmap, order.request, encode(order), {}, {}));
 }
 
-LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) {
+LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+                               LaunchDone done) {
   LaunchOrder order{0, kernel, stream, std::move(arguments)};
   std::unique_lock lock(mutex_);
   order.launch = next_id_++;
@@ -266,7 +271,7 @@ void DeviceProcess::cancel(LaunchId launch) {
   send(socket, DeviceFrame::cancel, w.data());
 }
 
-// ---- the keeper -------------------------------------------------------------------------------------------------------
+// ---- the keeper ---------------------------------------------------------------------------------------------------
 
 void DeviceProcess::keep() {
   for (;;) {
@@ -319,7 +324,8 @@ Result<DeviceProcess::Socket> DeviceProcess::start() {
     return error;
   }
   auto info = decode_info(hello->payload);
-  if (!info || hello->kind != static_cast<std::uint8_t>(DeviceFrame::ready)) return fail("it did not introduce itself; " + reap());
+  if (!info || hello->kind != static_cast<std::uint8_t>(DeviceFrame::ready))
+    return fail("it did not introduce itself; " + reap());
   const std::lock_guard lock(mutex_);
   info_ = std::move(*info);
   return std::make_shared<UniqueFd>(std::move(sockets.first));
@@ -345,8 +351,8 @@ void DeviceProcess::restore(const Socket& socket) {
   }
 }
 
-Result<Frame> DeviceProcess::answer_to(const Socket& socket, DeviceFrame kind, ByteView payload, std::span<const int> fds,
-                                       Deadline deadline) {
+Result<Frame> DeviceProcess::answer_to(const Socket& socket, DeviceFrame kind, ByteView payload,
+                                       std::span<const int> fds, Deadline deadline) {
   KILN_CHECK(send_frame(socket->get(), static_cast<std::uint8_t>(kind), payload, fds, deadline));
   return receive_frame(socket->get(), deadline);
 }
@@ -395,7 +401,8 @@ Status DeviceProcess::handle(const Frame& frame) {
     changed_.notify_all();
     return {};
   }
-  if (frame.kind != static_cast<std::uint8_t>(DeviceFrame::launched)) return Error(ErrorCode::protocol_error, "unknown frame");
+  if (frame.kind != static_cast<std::uint8_t>(DeviceFrame::launched))
+    return Error(ErrorCode::protocol_error, "unknown frame");
   KILN_TRY(auto report, decode_launched(frame.payload));
   const std::lock_guard lock(mutex_);
   const auto it = launches_.find(report.launch);

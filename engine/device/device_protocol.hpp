@@ -1,10 +1,12 @@
-// What a device process and its client say to each other, in frames (engine/base/channel.hpp) over descriptor 3 of the process.
-// The process speaks first: `ready` {DeviceInfo}, or `failed` {Error} and it ends. Ids of kernels, buffers and launches are the
-// client's, so that they stay valid when the process is started again. Requests that are answered by `done` {request, Status}:
+// What a device process and its client say to each other, in frames (engine/base/channel.hpp) over descriptor 3 of the
+// process. The process speaks first: `ready` {DeviceInfo}, or `failed` {Error} and it ends. Ids of kernels, buffers and
+// launches are the client's, so that they stay valid when the process is started again. Requests that are answered by
+// `done` {request, Status}:
 //   load {request, kernel, Metadata, object}    unload {request, id}
 //   map {request, buffer, offset, size, writable} with the descriptor    unmap {request, id}
-// Without `done`: launch {LaunchOrder}, answered at completion by `launched` {launch, Status, duration}; cancel {launch}.
-// An unmap or unload of what launches in flight use is done after them. The process ends when the socket does.
+// Without `done`: launch {LaunchOrder}, answered at completion by `launched` {launch, Status, duration}; cancel
+// {launch}. An unmap or unload of what launches in flight use is done after them. The process ends when the socket
+// does.
 #pragma once
 
 #include <cstdint>

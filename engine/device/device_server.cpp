@@ -20,8 +20,8 @@ namespace kiln::device {
 namespace {
 
 // The reading thread never waits for the device, so that a cancellation is seen at once: launches are asynchronous, and
-// everything that may block (load, map, unmap, unload) runs on one other thread, in order. An unmap or unload of something in
-// use is put off until the last launch that uses it is done.
+// everything that may block (load, map, unmap, unload) runs on one other thread, in order. An unmap or unload of
+// something in use is put off until the last launch that uses it is done.
 class Server {
  public:
   explicit Server(std::unique_ptr<Device> device) : device_(std::move(device)), executor_([this] { execute(); }) {}
@@ -53,7 +53,9 @@ class Server {
   void release(Items Server::* items, std::uint64_t id);  // with the lock held
   void cancel(LaunchId launch);
   void send(DeviceFrame kind, ByteView payload);
-  void done(std::uint64_t request, Status status) { send(DeviceFrame::done, encode(DoneReport{request, std::move(status)})); }
+  void done(std::uint64_t request, Status status) {
+    send(DeviceFrame::done, encode(DoneReport{request, std::move(status)}));
+  }
   void later(std::function<void()> work);
   void execute();
 
@@ -131,7 +133,8 @@ void Server::load(const LoadOrder& order) {
 }
 
 void Server::map(const MapOrder& order, const std::vector<UniqueFd>& fds) {
-  if (fds.size() != 1) return done(order.request, Error(ErrorCode::protocol_error, "a mapping comes with one descriptor"));
+  if (fds.size() != 1)
+    return done(order.request, Error(ErrorCode::protocol_error, "a mapping comes with one descriptor"));
   auto local = device_->map(fds[0].get(), order.offset, order.size, order.writable);
   if (local) {
     const std::lock_guard lock(mutex_);
@@ -182,7 +185,8 @@ void Server::launch(LaunchOrder order) {
 // The device's id of the kernel; puts the device's buffer ids into the arguments.
 Result<KernelId> Server::resolve(LaunchOrder& order) {
   const auto kernel = kernels_.find(order.kernel);
-  if (kernel == kernels_.end() || kernel->second.removal) return Error(ErrorCode::not_found, "the kernel is not loaded on the device");
+  if (kernel == kernels_.end() || kernel->second.removal)
+    return Error(ErrorCode::not_found, "the kernel is not loaded on the device");
   if (running_.contains(order.launch)) return Error(ErrorCode::protocol_error, "a launch id that is in use");
   Running running;
   running.kernel = order.kernel;
@@ -225,7 +229,8 @@ void Server::cancel(LaunchId launch) {
 
 void Server::send(DeviceFrame kind, ByteView payload) {
   const std::lock_guard lock(send_mutex_);
-  (void)send_frame(device_descriptor, static_cast<std::uint8_t>(kind), payload);  // a lost peer shows as the socket's end
+  (void)send_frame(device_descriptor, static_cast<std::uint8_t>(kind),
+                   payload);  // a lost peer shows as the socket's end
 }
 
 void Server::later(std::function<void()> work) {

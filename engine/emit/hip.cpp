@@ -118,7 +118,8 @@ struct Printer {
 // Block coordinates bx, by, bz from the hardware's, by the launch's order: a permutation of the blocks of one z. Consecutive
 // hardware ids go to XCDs in turn: with x XCDs, each gets a contiguous share. Then `group` rows (y) are walked together.
 void print_block_order(const kernel::Launch& launch, std::string& out) {
-  const std::int64_t nx = launch.grid[0], ny = launch.grid[1], group = launch.order.group, xcds = launch.order.xcds;
+  const std::int64_t nx = launch.grid[0], ny = launch.grid[1], xcds = launch.order.xcds;
+  const std::int64_t group = std::min<std::int64_t>(launch.order.group, ny);
   out += "  const i32 bz = i32(block_id_z());\n";
   if ((group <= 1 && xcds <= 1) || nx * ny <= 1 || nx * ny > INT32_MAX) {
     out += "  const i32 bx = i32(block_id_x());\n  const i32 by = i32(block_id_y());\n";
@@ -139,12 +140,14 @@ void print_block_order(const kernel::Launch& launch, std::string& out) {
   }
   out += "  const u32 grouped = " + linear + " / " + n(nx * group) + ", within = " + linear + " % " + n(nx * group) + ";\n";
   out += "  const u32 first_row = grouped * " + n(group) + ";\n";
-  if (ny % group == 0) {
-    out += "  const u32 rows = " + n(group) + ";\n";
-  } else {
-    out += "  const u32 rows = smaller<u32>(" + n(ny) + " - first_row, " + n(group) + ");\n";
+  const std::int64_t last = ny % group, whole = ny / group;  // rows of the last group; groups before it
+  if (last == 0) {
+    out += "  const i32 bx = i32(within / " + n(group) + "), by = i32(first_row + within % " + n(group) + ");\n";
+    return;
   }
-  out += "  const i32 bx = i32(within / rows), by = i32(first_row + within % rows);\n";
+  out += "  const bool full = grouped < " + n(whole) + ";\n";
+  out += "  const i32 bx = i32(full ? within / " + n(group) + " : within / " + n(last) + ");\n";
+  out += "  const i32 by = i32(first_row + (full ? within % " + n(group) + " : within % " + n(last) + "));\n";
 }
 
 std::string parameters(const kernel::Program& program) {

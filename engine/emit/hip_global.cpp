@@ -1,6 +1,7 @@
 // Tensor accesses. An address is: what all lanes share (scalar registers), this lane's part (computed once at the kernel's
 // start), a constant a register. Checked axes become masks: a poisoned offset for buffers, a safe address for global loads.
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "engine/emit/hip_context.hpp"
@@ -222,7 +223,7 @@ Status print_load_global(Context& context, const kernel::LoadGlobal& load) {
     fill = storage.dtype == DType::boolean ? cast_to("u8", value.text) : value.text;
   }
   const bool zero = !load.fill || (load.fill->kind == Expr::Kind::integer && load.fill->integer == 0) ||
-                    (load.fill->kind == Expr::Kind::real && load.fill->real == 0);
+                    (load.fill->kind == Expr::Kind::real && load.fill->real == 0 && !std::signbit(load.fill->real));
   for (const auto& piece : pieces) {
     const int count = static_cast<int>(piece.registers.size());
     const std::string type = data_type(storage.dtype, count), name = context.fresh("x");

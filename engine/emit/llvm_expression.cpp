@@ -25,6 +25,12 @@ void visit_accesses(const Expr& expr, const std::function<void(const Expr&)>& vi
   for (const auto& arg : expr.args) visit_accesses(*arg, visit);
 }
 
+Value limited(Context& ctx, std::int64_t extent, const std::vector<ExprPtr>& limits, std::size_t number) {
+  const Value whole = Builder::constant(extent);
+  if (number >= limits.size() || !limits[number]) return whole;
+  return ctx.ir.min_signed(whole, Evaluator(ctx).index_value(*limits[number]));
+}
+
 Value Evaluator::variable(int id) {
   if (const auto let = lets_.find(id); let != lets_.end()) {
     if (at_base_ && let->second.value.type.lanes > 1) return value(*let->second.expr);

@@ -62,6 +62,9 @@ class Evaluator {
   const std::map<const bound::Expr*, Value>* known_ = nullptr;
 };
 
+// The smaller of an extent and a limit, where there is one.
+Value limited(Context& ctx, std::int64_t extent, const std::vector<bound::ExprPtr>& limits, std::size_t number);
+
 // Visits every element access of an expression, outer before inner, in order of appearance: the order of Map::checked.
 void visit_accesses(const bound::Expr& expr, const std::function<void(const bound::Expr&)>& visit);
 

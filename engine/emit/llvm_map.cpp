@@ -60,7 +60,7 @@ void MapPrinter::find_checked() {
 
 void MapPrinter::level(std::size_t axis) {
   if (axis + 1 == map_.index.size()) return run();
-  ir_.loop(Builder::constant(0), Builder::constant(map_.extent[axis]), 1, [&](const Value& i) {
+  ir_.loop(Builder::constant(0), limited(ctx_, map_.extent[axis], map_.limit, axis), 1, [&](const Value& i) {
     ctx_.variables[map_.index[axis]] = i;
     level(axis + 1);
   });
@@ -96,7 +96,9 @@ void MapPrinter::run() {
     for (const auto& index : item.indices) hoist(*index, ahead);
   }
   const std::int64_t extent = map_.extent.back(), full = extent / lanes_ * lanes_;
-  ir_.loop(Builder::constant(0), Builder::constant(full), lanes_, [&](const Value& i) { items(i, {}); });
+  // Beyond a limit nobody looks: whole vectors may run over it.
+  const Value end = limited(ctx_, full, map_.limit, map_.index.size() - 1);
+  ir_.loop(Builder::constant(0), end, lanes_, [&](const Value& i) { items(i, {}); });
   if (full < extent) items(Builder::constant(full), Builder::lane_mask(lanes_, static_cast<int>(extent - full)));
 }
 

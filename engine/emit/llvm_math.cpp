@@ -1,5 +1,5 @@
 // Elementary functions as vector IR of our own: LLVM would turn its intrinsics into scalar calls of a C library, and objects
-// import none. Bounds: exp, exp2, log 2 ulp; tanh, erf 4 ulp (PROGRAM.md); tests/unit/device measures them over all of f32.
+// import none. Bounds: exp, exp2, log 2 ulp; tanh, erf 4 ulp (PROGRAM.md); tests/unit/host measures them across f32.
 #include <numbers>
 
 #include "engine/emit/llvm_elements.hpp"

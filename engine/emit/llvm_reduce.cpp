@@ -4,6 +4,7 @@
 
 #include "engine/emit/llvm_context.hpp"
 #include "engine/emit/llvm_elements.hpp"
+#include "engine/emit/llvm_expression.hpp"
 #include "engine/emit/llvm_operations.hpp"
 
 namespace kiln::emit::llvm_text {
@@ -163,7 +164,8 @@ void ReducePrinter::columns(const Value& from, const Value& to, const Value& fir
 
 void ReducePrinter::column_vectors(const Value& from, const Value& to) {
   const std::int64_t extent = from_.extents[contiguous_], full = extent / lanes_ * lanes_;
-  ir_.loop(Builder::constant(0), Builder::constant(full), lanes_, [&](const Value& i) { columns(from, to, i, {}); });
+  const Value end = limited(ctx_, full, reduce_.limit, contiguous_);
+  ir_.loop(Builder::constant(0), end, lanes_, [&](const Value& i) { columns(from, to, i, {}); });
   if (full < extent) {
     columns(from, to, Builder::constant(full), Builder::lane_mask(lanes_, static_cast<int>(extent - full)));
   }
@@ -176,7 +178,7 @@ void ReducePrinter::level(int axis, const Value& from, const Value& to) {
     return;
   }
   if (axis == reduce_.axis || axis == contiguous_) return level(axis + 1, from, to);
-  ir_.loop(Builder::constant(0), Builder::constant(from_.extents[axis]), 1, [&](const Value& i) {
+  ir_.loop(Builder::constant(0), limited(ctx_, from_.extents[axis], reduce_.limit, axis), 1, [&](const Value& i) {
     level(axis + 1, at(from, i, from_.stride_bytes[axis]), at(to, i, to_.stride_bytes[to_axis(axis)]));
   });
 }

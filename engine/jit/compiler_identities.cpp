@@ -37,8 +37,8 @@ KnownCompilerPtr present(const compile::Identity& identity) {
 
 }  // namespace
 
-CompilerIdentities::CompilerIdentities(ObjectStore& store, compile::WorkerPool& pool, const compile::PoolOptions& options,
-                                       Poller& poller)
+CompilerIdentities::CompilerIdentities(ObjectStore& store, compile::WorkerPool& pool,
+                                       const compile::PoolOptions& options, Poller& poller)
     : store_(store), pool_(pool), commands_(options.commands), poller_(poller) {
   for (const auto& entry : compile::scrubbed_environment(options.environment))
     for (const std::string_view name : deciding_variables)
@@ -133,9 +133,9 @@ void CompilerIdentities::find(const target::Target& target, Done done) {
 // Settles by the note, if its identity for our start command still holds.
 bool CompilerIdentities::remembered(const std::string& family) {
   const auto command = record_for(family).command;
-  for (auto& record : read(family)) {
+  for (const auto& record : read(family)) {
     if (record.command != command || !unchanged(record.identity)) continue;
-    settle(family, present(record.identity), std::move(record.identity));
+    settle(family, present(record.identity), record.identity);
     return true;
   }
   return false;
@@ -150,7 +150,8 @@ bool CompilerIdentities::ask(const target::Target& target) {
     lock = std::move(*tried);
   }
   if (remembered(family)) return true;  // by the one who held the lock before
-  pool_.identity(target, [this, family, lock](Result<compile::Identity> identity) { answered(family, std::move(identity)); });
+  pool_.identity(target,
+                 [this, family, lock](Result<compile::Identity> identity) { answered(family, std::move(identity)); });
   return true;
 }
 
@@ -169,11 +170,13 @@ void CompilerIdentities::answered(const std::string& family, Result<compile::Ide
   }
   auto record = record_for(family);
   record.identity = *identity;
-  std::erase_if(records, [&](const Record& old) { return old.command == record.command && old.identity.digest() == identity->digest(); });
+  std::erase_if(records, [&](const Record& old) {
+    return old.command == record.command && old.identity.digest() == identity->digest();
+  });
   records.insert(records.begin(), std::move(record));
   if (records.size() > records_max) records.resize(records_max);
   (void)store_.write_note(note_name(family), encode(records));  // a store that cannot write says so in its stats
-  settle(family, present(*identity), std::move(*identity));
+  settle(family, present(*identity), *identity);
 }
 
 void CompilerIdentities::settle(const std::string& family, KnownCompilerPtr known, compile::Identity identity) {

@@ -24,13 +24,15 @@ struct KnownCompiler {
 };
 using KnownCompilerPtr = std::shared_ptr<const KnownCompiler>;
 
-// Thread-safe. A remembered identity holds while its files do not change (device, inode, size, ctime: looked at once a second at
-// most) and the start command is the same; otherwise a worker is asked, by one process of this user at a time. When none
-// answers, all recorded identities serve for lookups, and a worker is asked again 5 s later at the earliest.
+// Thread-safe. A remembered identity holds while its files do not change (device, inode, size, ctime: looked at once a
+// second at most) and the start command is the same; otherwise a worker is asked, by one process of this user at a
+// time. When none answers, all recorded identities serve for lookups, and a worker is asked again 5 s later at the
+// earliest.
 class CompilerIdentities {
  public:
   using Done = std::function<void(KnownCompilerPtr)>;
-  CompilerIdentities(ObjectStore& store, compile::WorkerPool& pool, const compile::PoolOptions& options, Poller& poller);
+  CompilerIdentities(ObjectStore& store, compile::WorkerPool& pool, const compile::PoolOptions& options,
+                     Poller& poller);
 
   // What is known at once; null when a worker must be asked.
   KnownCompilerPtr current(const std::string& family);

@@ -20,7 +20,7 @@ struct Flight {
   std::chrono::steady_clock::time_point holder_asked;
 };
 
-// ---- waiters ----------------------------------------------------------------------------------------------------------
+// ---- waiters ------------------------------------------------------------------------------------------------------
 
 bool Waiter::finish(Result<CompileOutcome> result) {
   {
@@ -47,7 +47,8 @@ bool Flights::watch(const WaiterPtr& waiter) {
   } else if (waiter->request.deadline.passed()) {
     error = Error(ErrorCode::deadline_exceeded, "the request's deadline passed", true);
     const std::lock_guard lock(mutex_);
-    if (const auto flight = waiter->flight.lock(); flight && !flight->holder.empty()) error->message += " while " + flight->holder;
+    if (const auto flight = waiter->flight.lock(); flight && !flight->holder.empty())
+      error->message += " while " + flight->holder;
   }
   if (!error) return false;
   waiter->finish(std::move(*error));
@@ -66,7 +67,7 @@ void Flights::detach(const WaiterPtr& waiter) {
   if (const auto it = flights_.find(flight->key); it != flights_.end() && it->second == flight) flights_.erase(it);
 }
 
-// ---- flights ----------------------------------------------------------------------------------------------------------
+// ---- flights ------------------------------------------------------------------------------------------------------
 
 void Flights::join(const Key& key, const KnownCompilerPtr& compiler, const WaiterPtr& waiter) {
   std::shared_ptr<Flight> flight;
@@ -124,7 +125,8 @@ void Flights::note_holder(Flight& flight) {
   std::string words = "waiting for another compile of " + flight.key.hex();
   if (holder) {
     const bool ours = holder->pid == ::getpid();
-    words = "waiting for " + (ours ? std::string("an earlier compile of this process") : "process " + std::to_string(holder->pid)) +
+    words = "waiting for " +
+            (ours ? std::string("an earlier compile of this process") : "process " + std::to_string(holder->pid)) +
             ", which has held the compile of " + holder->key_hex + " for " + std::to_string(holder->age_ms) + " ms";
   }
   {
@@ -164,7 +166,8 @@ void Flights::compiled(const std::shared_ptr<Flight>& flight, Result<compile::Co
 }
 
 // Answers everyone in the flight. The first waiter's request is the one that compiled, the others joined it.
-void Flights::land(const std::shared_ptr<Flight>& flight, Result<CompileOutcome> outcome, const std::string& leader_origin) {
+void Flights::land(const std::shared_ptr<Flight>& flight, Result<CompileOutcome> outcome,
+                   const std::string& leader_origin) {
   flight->lock.reset();
   std::vector<WaiterPtr> waiters;
   {

@@ -1,5 +1,6 @@
-// Single flight: concurrent requests for one key share one compile, in this process (one flight a key) and between processes
-// (the store's lock of the key). A cross-process lock is polled: it ends with its holder, so nobody waits for the dead.
+// Single flight: concurrent requests for one key share one compile, in this process (one flight a key) and between
+// processes (the store's lock of the key). A cross-process lock is polled: it ends with its holder, so nobody waits for
+// the dead.
 #pragma once
 
 #include <atomic>
@@ -62,7 +63,8 @@ class Flights {
       : store_(store), pool_(pool), poller_(poller), hooks_(std::move(hooks)) {}
   // Compiles `key` for `waiter`, or joins who does. `compiler` made the key. The caller has the waiter watched.
   void join(const Key& key, const KnownCompilerPtr& compiler, const WaiterPtr& waiter);
-  // From the poller, every few ms: answers a waiter that was cancelled or is late, and detaches it. True when it is finished.
+  // From the poller, every few ms: answers a waiter that was cancelled or is late, and detaches it. True when it is
+  // finished.
   bool watch(const WaiterPtr& waiter);
   [[nodiscard]] std::uint64_t joined() const { return joined_.load(); }
   // Answers everyone. Only after pool and poller have ended.

@@ -19,7 +19,9 @@ struct Part {
   Digest digest;
 };
 
-Part text_part(std::string_view name, std::string_view value) { return {name, std::string(value), sha256(view(value))}; }
+Part text_part(std::string_view name, std::string_view value) {
+  return {name, std::string(value), sha256(view(value))};
+}
 
 }  // namespace
 
@@ -27,7 +29,8 @@ Result<Key> Key::from_hex(std::string_view hex) {
   const auto bytes = kiln::from_hex(hex);
   Key key;
   if (!bytes || bytes->size() != key.digest.size())
-    return Error(ErrorCode::invalid_argument, "a key is 64 hex digits").with("found: " + std::string(hex.substr(0, 80)));
+    return Error(ErrorCode::invalid_argument, "a key is 64 hex digits")
+        .with("found: " + std::string(hex.substr(0, 80)));
   std::copy(bytes->begin(), bytes->end(), key.digest.begin());
   return key;
 }

@@ -11,8 +11,8 @@
 
 namespace kiln::jit {
 
-// Parts, in order: format, program (bound, names replaced by indices), target (all feature bits), compiler (identity digest),
-// headers (content of every device header; empty for the host), flags, sources (the build's identity).
+// Parts, in order: format, program (bound, names replaced by indices), target (all feature bits), compiler (identity
+// digest), headers (content of every device header; empty for the host), flags, sources (the build's identity).
 struct KeyInputs {
   const bound::Program& program;
   std::string target_full;

@@ -6,7 +6,8 @@
 
 namespace kiln::jit {
 
-LoadedKernels::LoadedKernels(const SessionOptions& options) : loaded_max_(std::max<std::uint64_t>(options.memory_entries_max, 1)) {
+LoadedKernels::LoadedKernels(const SessionOptions& options)
+    : loaded_max_(std::max<std::uint64_t>(options.memory_entries_max, 1)) {
   if (options.device_host_command.empty()) return;
   device::DeviceProcessOptions process;
   process.command = options.device_host_command;
@@ -42,23 +43,39 @@ Result<device::KernelId> LoadedKernels::load(const std::shared_ptr<const Kernel>
   {
     const std::lock_guard lock(slot->mutex);
     if (slot->id) return *slot->id;
-    KILN_TRY(const auto info, device->info());
-    KILN_TRY(const auto object_target, target::parse_target(kernel->metadata.target));
-    KILN_TRY(const auto device_target, target::parse_target(info.target));
-    if (!target::serves(object_target, device_target))
-      return Error(ErrorCode::unsupported, "the kernel is compiled for " + object_target.full + ", device " + name + " runs " +
-                                               device_target.full);
-    KILN_TRY(slot->id, device->load(kernel->metadata, kernel->stored->object));
+    auto id = load_now(*kernel, name, *device);
+    if (!id) forget_place({kernel->key, name}, slot);
+    KILN_TRY(slot->id, std::move(id));
+    ++loaded_;
   }
   std::vector<std::pair<std::string, std::shared_ptr<Slot>>> surplus;
   {
     const std::lock_guard lock(mutex_);
+    auto& place = places_[{kernel->key, name}];
+    if (!place.slot) place = {slot, ++uses_};  // a failed load before ours took it away
     surplus = take_surplus();
   }
   for (const auto& [other, old] : surplus) unload(other, *old);
   const std::lock_guard lock(slot->mutex);
   if (!slot->id) return Error(ErrorCode::busy, "the kernel was unloaded meanwhile", true);
   return *slot->id;
+}
+
+Result<device::KernelId> LoadedKernels::load_now(const Kernel& kernel, const std::string& name,
+                                                 device::Device& device) const {
+  KILN_TRY(const auto info, device.info());
+  KILN_TRY(const auto object_target, target::parse_target(kernel.metadata.target));
+  KILN_TRY(const auto device_target, target::parse_target(info.target));
+  if (!target::serves(object_target, device_target))
+    return Error(ErrorCode::unsupported, "the kernel is compiled for " + object_target.full + ", device " + name +
+                                             " runs " + device_target.full);
+  return device.load(kernel.metadata, kernel.stored->object);
+}
+
+// A load that failed leaves nothing behind; who waited for it meanwhile tries in its turn.
+void LoadedKernels::forget_place(const PlaceKey& key, const std::shared_ptr<Slot>& slot) {
+  const std::lock_guard lock(mutex_);
+  if (const auto it = places_.find(key); it != places_.end() && it->second.slot == slot) places_.erase(it);
 }
 
 std::vector<std::pair<std::string, std::shared_ptr<LoadedKernels::Slot>>> LoadedKernels::take_surplus() {
@@ -74,8 +91,10 @@ std::vector<std::pair<std::string, std::shared_ptr<LoadedKernels::Slot>>> Loaded
 
 void LoadedKernels::unload(const std::string& device, Slot& slot) {
   const std::lock_guard lock(slot.mutex);
-  if (slot.id) (void)devices_.at(device)->unload(*slot.id);
+  if (!slot.id) return;
+  (void)devices_.at(device)->unload(*slot.id);
   slot.id.reset();
+  --loaded_;
 }
 
 void LoadedKernels::unload(const Key& key) {
@@ -89,11 +108,6 @@ void LoadedKernels::unload(const Key& key) {
     }
   }
   for (const auto& [device, slot] : taken) unload(device, *slot);
-}
-
-std::uint64_t LoadedKernels::loaded() {
-  const std::lock_guard lock(mutex_);
-  return places_.size();
 }
 
 }  // namespace kiln::jit

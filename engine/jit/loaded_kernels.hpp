@@ -1,6 +1,7 @@
 // The session's devices, and which kernels are loaded on them.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -12,8 +13,8 @@
 
 namespace kiln::jit {
 
-// Thread-safe. A kernel is loaded once per device, also when many ask at once; over `loaded_max` the one loaded longest ago
-// without use is unloaded.
+// Thread-safe. A kernel is loaded once per device, also when many ask at once; over `loaded_max` the one loaded longest
+// ago without use is unloaded.
 class LoadedKernels {
  public:
   LoadedKernels(const SessionOptions& options);
@@ -22,7 +23,7 @@ class LoadedKernels {
   Result<device::KernelId> load(const std::shared_ptr<const Kernel>& kernel, const std::string& device);
   // From all devices. A launch that uses it goes on.
   void unload(const Key& key);
-  std::uint64_t loaded();
+  [[nodiscard]] std::uint64_t loaded() const { return loaded_.load(); }
 
  private:
   struct Slot {
@@ -34,6 +35,8 @@ class LoadedKernels {
     std::uint64_t used = 0;  // a count of loads, not a time
   };
   using PlaceKey = std::pair<Key, std::string>;
+  Result<device::KernelId> load_now(const Kernel& kernel, const std::string& name, device::Device& device) const;
+  void forget_place(const PlaceKey& key, const std::shared_ptr<Slot>& slot);
   std::vector<std::pair<std::string, std::shared_ptr<Slot>>> take_surplus();  // with the lock held
   void unload(const std::string& device, Slot& slot);
 
@@ -42,6 +45,7 @@ class LoadedKernels {
   std::mutex mutex_;
   std::map<PlaceKey, Place> places_;
   std::uint64_t uses_ = 0;
+  std::atomic<std::uint64_t> loaded_{0};
 };
 
 }  // namespace kiln::jit

@@ -18,7 +18,7 @@ namespace kiln::jit {
 namespace {
 
 // Far above what any real program takes to specialize (65 536 nodes at most after unrolling).
-constexpr std::int64_t specialize_budget = std::int64_t(100) << 20;
+constexpr std::int64_t specialize_budget = std::int64_t(32) << 20;
 constexpr std::size_t targets_max = 256;
 constexpr std::string_view compile_flags;  // none: what workers pass to compilers is in their sources
 
@@ -56,7 +56,8 @@ bool is_object_for(ByteView object, const target::Target& target) {
   Elf64_Ehdr head;
   if (object.size() < sizeof head) return false;
   std::memcpy(&head, object.data(), sizeof head);
-  return std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 && head.e_flags == target.elf_flags;
+  return std::memcmp(head.e_ident, ELFMAG, SELFMAG) == 0 && head.e_ident[EI_CLASS] == ELFCLASS64 &&
+         head.e_flags == target.elf_flags;
 }
 
 class SessionImpl final : public Session {
@@ -69,9 +70,12 @@ class SessionImpl final : public Session {
   bool forget(const Key& key) override;
   std::vector<std::string> device_names() override { return loaded_.names(); }
   Result<device::Device*> device(const std::string& name) override { return loaded_.device(name); }
-  Result<device::KernelId> load(const KernelPtr& kernel, const std::string& device) override { return loaded_.load(kernel, device); }
+  Result<device::KernelId> load(const KernelPtr& kernel, const std::string& device) override {
+    return loaded_.load(kernel, device);
+  }
   Result<VerifyResult> verify(const bound::Program& program, const std::vector<VerifyArgument>& before,
-                              const std::vector<VerifyArgument>& after, Deadline deadline, CancelToken cancel) override {
+                              const std::vector<VerifyArgument>& after, Deadline deadline,
+                              CancelToken cancel) override {
     return verification_.verify(program, before, after, deadline, std::move(cancel));
   }
   SessionStats stats() override;
@@ -122,9 +126,15 @@ std::shared_ptr<void> take_shared_slot(ObjectStore& store, int slots) {
 }
 
 SessionImpl::SessionImpl(SessionOptions options, Digest headers)
-    : options_(std::move(options)), headers_(headers), kernels_(options_.memory_entries_max), prepared_(options_.memory_entries_max),
-      loaded_(options_), verification_(options_), pool_(compile::WorkerPool::create(pool_options(options_))),
-      identities_(*options_.store, *pool_, options_.pool, poller_), flights_(*options_.store, *pool_, poller_, hooks()) {}
+    : options_(std::move(options)),
+      headers_(headers),
+      kernels_(options_.memory_entries_max),
+      prepared_(options_.memory_entries_max),
+      loaded_(options_),
+      verification_(options_),
+      pool_(compile::WorkerPool::create(pool_options(options_))),
+      identities_(*options_.store, *pool_, options_.pool, poller_),
+      flights_(*options_.store, *pool_, poller_, hooks()) {}
 
 SessionImpl::~SessionImpl() {
   const Error error(ErrorCode::cancelled, "the session is being closed", true);
@@ -146,12 +156,14 @@ compile::PoolOptions SessionImpl::pool_options(const SessionOptions& options) {
 }
 
 FlightHooks SessionImpl::hooks() {
-  return {.lookup = [this](const Key& key, const Waiter& waiter) { return on_disk(key, waiter.target.get(), waiter.program); },
+  return {.lookup = [this](const Key& key,
+                           const Waiter& waiter) { return on_disk(key, waiter.target.get(), waiter.program); },
           .remember = [this](const KernelPtr& kernel) { keep(kernel); },
-          .still_valid = [this](const Waiter& waiter, const KnownCompilerPtr& compiler) { return still_valid(waiter, compiler); }};
+          .still_valid = [this](const Waiter& waiter,
+                                const KnownCompilerPtr& compiler) { return still_valid(waiter, compiler); }};
 }
 
-// ---- preparing a request ----------------------------------------------------------------------------------------------
+// ---- preparing a request ------------------------------------------------------------------------------------------
 
 Result<TargetPtr> SessionImpl::target_of(const std::string& text) {
   {
@@ -198,7 +210,7 @@ void SessionImpl::explain(Waiter& waiter, ComputedKey computed, const KnownCompi
   waiter.key_parts = std::move(computed.parts);
 }
 
-// ---- the path of a request --------------------------------------------------------------------------------------------
+// ---- the path of a request ----------------------------------------------------------------------------------------
 
 void SessionImpl::compile(CompileRequest request, CompileDone done) {
   const auto began = std::chrono::steady_clock::now();
@@ -220,11 +232,13 @@ void SessionImpl::compile(CompileRequest request, CompileDone done) {
   auto waiter = std::make_shared<Waiter>(std::move(request), std::move(done));
   waiter->program = prepared->program;
   waiter->target = prepared->target;
-  if (auto compiler = identities_.current(compile::family_of(*prepared->target))) return compiler_known(waiter, compiler, digest);
+  if (auto compiler = identities_.current(compile::family_of(*prepared->target)))
+    return compiler_known(waiter, compiler, digest);
   poller_.until([this, waiter] { return flights_.watch(waiter); });
   waiter->report("asking for the compiler's identity", 0.05);
-  identities_.find(*prepared->target,
-                   [this, waiter, digest](const KnownCompilerPtr& compiler) { compiler_known(waiter, compiler, digest); });
+  identities_.find(*prepared->target, [this, waiter, digest](const KnownCompilerPtr& compiler) {
+    compiler_known(waiter, compiler, digest);
+  });
 }
 
 // The quick way of a repeated request.
@@ -244,7 +258,8 @@ bool SessionImpl::answer_from_memory(const CompileRequest& request, const Prepar
   return true;
 }
 
-void SessionImpl::compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr& compiler, const std::optional<Digest>& digest) {
+void SessionImpl::compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr& compiler,
+                                 const std::optional<Digest>& digest) {
   if (waiter->finished()) return;
   Prepared prepared{waiter->program, waiter->target, compiler, {}};
   for (const auto& identity : compiler->digests) {
@@ -301,7 +316,7 @@ Status SessionImpl::still_valid(const Waiter& waiter, const KnownCompilerPtr& co
   return {};
 }
 
-// ---- kernels ----------------------------------------------------------------------------------------------------------
+// ---- kernels ------------------------------------------------------------------------------------------------------
 
 KernelPtr SessionImpl::in_memory(const Key& key) {
   const std::lock_guard lock(mutex_);

@@ -17,7 +17,8 @@ Verification::Verification(const SessionOptions& options)
     : command_(options.reference_command), environment_(compile::scrubbed_environment(options.pool.environment)),
       log_path_(options.log_path) {}
 
-Result<Session::VerifyResult> Verification::verify(const bound::Program& program, const std::vector<Session::VerifyArgument>& before,
+Result<Session::VerifyResult> Verification::verify(const bound::Program& program,
+                                                   const std::vector<Session::VerifyArgument>& before,
                                                    const std::vector<Session::VerifyArgument>& after, Deadline deadline,
                                                    CancelToken cancel) const {
   const auto count = program.tensors.size();
@@ -28,7 +29,8 @@ Result<Session::VerifyResult> Verification::verify(const bound::Program& program
   for (std::size_t i = 0; i < count; ++i) {
     request.arguments.push_back(memory_of(before[i]));
     const auto& tensor = program.tensors[i];
-    if (!tensor.scalar && tensor.access != Access::read) request.candidates.push_back({static_cast<int>(i), memory_of(after[i])});
+    if (!tensor.scalar && tensor.access != Access::read)
+      request.candidates.push_back({static_cast<int>(i), memory_of(after[i])});
   }
   const auto began = std::chrono::steady_clock::now();
   KILN_TRY(auto process, reference::ReferenceProcess::start({command_, environment_, log_path_, 0}));

@@ -12,8 +12,10 @@ namespace kiln::jit {
 class Verification {
  public:
   explicit Verification(const SessionOptions& options);
-  Result<Session::VerifyResult> verify(const bound::Program& program, const std::vector<Session::VerifyArgument>& before,
-                                       const std::vector<Session::VerifyArgument>& after, Deadline deadline, CancelToken cancel) const;
+  Result<Session::VerifyResult> verify(const bound::Program& program,
+                                       const std::vector<Session::VerifyArgument>& before,
+                                       const std::vector<Session::VerifyArgument>& after, Deadline deadline,
+                                       CancelToken cancel) const;
 
  private:
   std::vector<std::string> command_, environment_;

@@ -7,8 +7,8 @@ namespace kiln::reference {
 using bound::Expr;
 using bound::Value;
 
-// Compiles into one Code. Every node gets a register of its own: nothing is ever overwritten by mistake, and a launch has at
-// most 65 536 nodes.
+// Compiles into one Code. Every node gets a register of its own: nothing is ever overwritten by mistake, and a launch
+// has at most 65 536 nodes.
 class CodeBook::Compiler {
  public:
   Compiler(CodeBook& book, WrittenSet written) : book_(book), written_(std::move(written)) {}

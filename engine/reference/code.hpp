@@ -1,5 +1,5 @@
-// Bound expressions as flat code over one register file a launch: what makes the interpreter fast enough to check real sizes.
-// Evaluation order and meaning are the tree's: `a && b`, `a || b` and select evaluate only what they need.
+// Bound expressions as flat code over one register file a launch: what makes the interpreter fast enough to check real
+// sizes. Evaluation order and meaning are the tree's: `a && b`, `a || b` and select evaluate only what they need.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ struct WrittenSet {
   std::vector<bool> tiles, tensors;
 };
 
-// The registers of one launch and the code of its expressions, made when first needed. Registers: the launch's variables by
-// id, the three block ids, then constants and intermediate values in order of compilation.
+// The registers of one launch and the code of its expressions, made when first needed. Registers: the launch's
+// variables by id, the three block ids, then constants and intermediate values in order of compilation.
 class CodeBook {
  public:
   CodeBook(const bound::Program& program, const bound::Launch& launch, std::vector<bound::Value> scalars);

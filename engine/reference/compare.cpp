@@ -60,7 +60,8 @@ void note(Comparison& result, std::int64_t element, double error, double toleran
 
 }  // namespace
 
-Comparison compare(DType dtype, ByteView got, ByteView want, std::span<const double> error_scale, const ToleranceSpec& spec) {
+Comparison compare(DType dtype, ByteView got, ByteView want, std::span<const double> error_scale,
+                   const ToleranceSpec& spec) {
   Comparison result;
   const auto load = bound::load_function(dtype);
   KILN_ASSERT(load != nullptr && got.size() == want.size());
@@ -72,9 +73,11 @@ Comparison compare(DType dtype, ByteView got, ByteView want, std::span<const dou
   for (std::size_t i = 0; i < n; ++i) {
     const auto a = load(got.data() + i * bytes), b = load(want.data() + i * bytes);
     const double scale = error_scale.empty() ? 0 : error_scale[i];
-    const double error = real                   ? difference(a.real, b.real, format.beyond)
-                         : a.integer == b.integer ? 0
-                                                  : std::max(1.0, std::fabs(static_cast<double>(a.integer) - static_cast<double>(b.integer)));
+    const double error =
+        real ? difference(a.real, b.real, format.beyond)
+        : a.integer == b.integer
+            ? 0
+            : std::max(1.0, std::fabs(static_cast<double>(a.integer) - static_cast<double>(b.integer)));
     note(result, static_cast<std::int64_t>(i), error, real ? tolerance_at(b.real, scale, format, spec) : 0);
   }
   return result;

@@ -58,7 +58,8 @@ Result<Machine::Side> Machine::side_of(const bound::Region& region, const Indice
   Indices end = side.start;
   for (auto& e : end) e = static_cast<std::int64_t>(static_cast<std::uint64_t>(e) + 1);
   for (std::size_t k = 0; k < shape.size(); ++k)
-    end[side.axis[k]] = static_cast<std::int64_t>(static_cast<std::uint64_t>(side.start[side.axis[k]]) + static_cast<std::uint64_t>(shape[k]));
+    end[side.axis[k]] = static_cast<std::int64_t>(static_cast<std::uint64_t>(side.start[side.axis[k]]) +
+                                                  static_cast<std::uint64_t>(shape[k]));
   for (std::size_t i = 0; i < end.size(); ++i)
     if (side.start[i] < 0 || end[i] < 0 || end[i] > side.extents[i])
       return region_outside_tile(place_, tile_name(place_, side.id), side.start, end, side.extents);
@@ -131,7 +132,8 @@ Status Machine::copy_in(const bound::Copy& copy, const Side& from, const Side& t
     const bool inside = window.holds(first);
     const std::int64_t low = inside && !at.empty() ? window.low.back() : 0;
     const std::int64_t high = !inside ? 0 : at.empty() ? 1 : window.high.back();
-    const std::int64_t source_base = inside ? offset_of(owner_indices(from, first), from.strides) - low * from_stride : 0;
+    const std::int64_t source_base =
+        inside ? offset_of(owner_indices(from, first), from.strides) - low * from_stride : 0;
     std::int64_t place = offset_of(owner_indices(to, at), to.strides);
     for (std::int64_t j = 0; j < length; ++j, place += to_stride) {
       Value value = fill;
@@ -192,7 +194,8 @@ Status Machine::copy_between(const bound::Copy& copy, const Side& from, const Si
   auto& source = tiles_[static_cast<std::size_t>(from.id)];
   auto& target = tiles_[static_cast<std::size_t>(to.id)];
   const bool keep_scale = with_scale_ && scale_of_conversion(source.tile->dtype, target.tile->dtype);
-  const auto convert = source.tile->dtype == target.tile->dtype ? nullptr : bound::conversion(source.tile->dtype, target.tile->dtype);
+  const auto convert =
+      source.tile->dtype == target.tile->dtype ? nullptr : bound::conversion(source.tile->dtype, target.tile->dtype);
   const std::int64_t from_stride = copy.shape.empty() ? 0 : from.strides[from.axis.back()];
   const std::int64_t to_stride = copy.shape.empty() ? 0 : to.strides[to.axis.back()];
   const std::int64_t length = row_length(copy.shape);
@@ -206,7 +209,8 @@ Status Machine::copy_between(const bound::Copy& copy, const Side& from, const Si
       if (convert) value = convert(value, value, value);
       target.values[static_cast<std::size_t>(goal)] = value;
       target.written[static_cast<std::size_t>(goal)] = 1;
-      if (with_scale_) target.scale[static_cast<std::size_t>(goal)] = keep_scale ? source.scale[static_cast<std::size_t>(place)] : 0.0;
+      if (with_scale_)
+        target.scale[static_cast<std::size_t>(goal)] = keep_scale ? source.scale[static_cast<std::size_t>(place)] : 0.0;
     }
     return {};
   });

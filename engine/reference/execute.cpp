@@ -13,7 +13,8 @@ bool Machine::fail(Error error) {
 std::vector<std::int64_t> Machine::indices_of(const Instruction& in, const Code& code, std::size_t rank) const {
   std::vector<std::int64_t> indices;
   for (std::size_t i = 0; i < rank; ++i)
-    indices.push_back(book_.registers[static_cast<std::size_t>(code.indices[static_cast<std::size_t>(in.first) + i])].integer);
+    indices.push_back(
+        book_.registers[static_cast<std::size_t>(code.indices[static_cast<std::size_t>(in.first) + i])].integer);
   return indices;
 }
 
@@ -78,7 +79,8 @@ template <bool scaled> bool Machine::load_tensor(const Instruction& in, const Co
   if (in.watched && check_races_ && !watch_map(tensor.watch[at], false, in, code, true)) return false;
   if (!tensor.blocks.empty())
     if (const auto other = tensor.blocks[at].read_by(block_number_); other != Watch::none)
-      return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()), false, other));
+      return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()),
+                             false, other));
   book_.registers[static_cast<std::size_t>(in.to)] = tensor.load(tensor.data + offset * tensor.element_bytes);
   if constexpr (scaled) book_.scales[static_cast<std::size_t>(in.to)] = tensor.scale ? tensor.scale[at] : 0.0;
   return true;
@@ -92,7 +94,8 @@ template <bool scaled> bool Machine::store_tensor(const Instruction& in, const C
   if (check_races_ && !watch_map(tensor.watch[at], true, in, code, true)) return false;
   if (!tensor.blocks.empty())
     if (const auto other = tensor.blocks[at].written_by(block_number_); other != Watch::none)
-      return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()), true, other));
+      return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()),
+                             true, other));
   tensor.store(tensor.data + offset * tensor.element_bytes, book_.registers[static_cast<std::size_t>(in.a)]);
   if constexpr (scaled) tensor.scale[at] = book_.scales[static_cast<std::size_t>(in.a)];
   return true;
@@ -110,7 +113,8 @@ template <bool scaled> bool Machine::execute(const Code& code) {
         if constexpr (scaled) {
           const auto operand = [&](std::int32_t r) { return Scaled{registers[r].real, scales[r]}; };
           const bool any = in->scale && (scales[in->a] != 0 || scales[in->b] != 0 || scales[in->c] != 0);
-          scales[in->to] = any ? finite_scale(in->scale(operand(in->a), operand(in->b), operand(in->c), result.real)) : 0.0;
+          scales[in->to] =
+              any ? finite_scale(in->scale(operand(in->a), operand(in->b), operand(in->c), result.real)) : 0.0;
         }
         registers[in->to] = result;
         break;

@@ -91,9 +91,10 @@ Error uninitialised(const Place& place, const std::string& tile, std::span<const
 Error map_race(const Place& place, const std::string& object, std::span<const std::int64_t> indices, bool writes,
                std::uint32_t other) {
   Diagnostic d;
-  d.message = std::string("race in a map: ") + iteration_text(place, place.iteration) + (writes ? " writes " : " reads ") + object +
-              index_text(indices) + ", which " + iteration_text(place, other) + (writes ? " reads or writes" : " writes") +
-              ", in block " + tuple_text(place.block);
+  d.message = std::string("race in a map: ") + iteration_text(place, place.iteration) +
+              (writes ? " writes " : " reads ") + object + index_text(indices) + ", which " +
+              iteration_text(place, other) + (writes ? " reads or writes" : " writes") + ", in block " +
+              tuple_text(place.block);
   d.expected = "elements that one iteration writes are touched by no other";
   d.found = object + index_text(indices) + " touched by two";
   d.hint = "use `reduce` to combine elements, or write into another tile and use it in a second map";
@@ -104,14 +105,16 @@ Error block_race(const Place& place, const std::string& tensor, std::span<const 
                  std::uint32_t other) {
   Diagnostic d;
   d.message = "race between blocks: block " + tuple_text(place.block) + (writes ? " writes " : " reads ") + tensor +
-              index_text(indices) + ", which " + block_text(*place.launch, other) + (writes ? " reads or writes" : " writes");
+              index_text(indices) + ", which " + block_text(*place.launch, other) +
+              (writes ? " reads or writes" : " writes");
   d.expected = "elements that one block writes are touched by no other block of the launch";
   d.found = tensor + index_text(indices) + " touched by two";
   d.hint = "make the blocks' regions disjoint, or split the work into two launches";
   return finding(place, std::move(d));
 }
 
-Error argument_finding(std::size_t argument, const std::string& message, const std::string& expected, const std::string& found) {
+Error argument_finding(std::size_t argument, const std::string& message, const std::string& expected,
+                       const std::string& found) {
   Diagnostic d;
   d.pointer = "/arguments/" + std::to_string(argument);
   d.message = message;

@@ -34,10 +34,12 @@ Error region_outside_tile(const Place& place, const std::string& tile, std::span
                           std::span<const std::int64_t> end, std::span<const std::int64_t> extents);
 Error uninitialised(const Place& place, const std::string& tile, std::span<const std::int64_t> indices);
 // Between iterations of the running map, and between blocks. `other`: the number of the one that it races with.
-Error map_race(const Place& place, const std::string& object, std::span<const std::int64_t> indices, bool writes, std::uint32_t other);
+Error map_race(const Place& place, const std::string& object, std::span<const std::int64_t> indices, bool writes,
+               std::uint32_t other);
 Error block_race(const Place& place, const std::string& tensor, std::span<const std::int64_t> indices, bool writes,
                  std::uint32_t other);
 // About an argument, before anything runs.
-Error argument_finding(std::size_t argument, const std::string& message, const std::string& expected, const std::string& found);
+Error argument_finding(std::size_t argument, const std::string& message, const std::string& expected,
+                       const std::string& found);
 
 }  // namespace kiln::reference

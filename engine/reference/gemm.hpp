@@ -6,7 +6,8 @@
 
 namespace kiln::reference {
 
-// A matrix in panels of 4 rows (A) or 4 columns (B), zero-padded: element (r, k) of panel p is data[(p * depth + k) * 4 + r].
+// A matrix in panels of 4 rows (A) or 4 columns (B), zero-padded: element (r, k) of panel p is
+// data[(p * depth + k) * 4 + r].
 struct Panels {
   std::int64_t lines = 0, depth = 0;   // m or n; k
   std::vector<double> data;

@@ -46,7 +46,8 @@ void add_scales(const Operand& a, const Operand& b, std::vector<double>& scale) 
   };
   const auto of_a = magnitude(a.tile), of_b = magnitude(b.tile);
   multiply_add(pack(a, of_a), pack(b, [&](std::size_t at) { return of_b(at) + b.tile.scale[at]; }), scale.data());
-  if (any_scale(a.tile)) multiply_add(pack(a, [&](std::size_t at) { return a.tile.scale[at]; }), pack(b, of_b), scale.data());
+  if (any_scale(a.tile))
+    multiply_add(pack(a, [&](std::size_t at) { return a.tile.scale[at]; }), pack(b, of_b), scale.data());
 }
 
 }  // namespace
@@ -76,7 +77,8 @@ void Machine::gemm_integers(const bound::Gemm& gemm) {
     for (std::int64_t n = 0; n < b.lines; ++n, ++i) {
       std::uint64_t sum = gemm.clear ? 0 : static_cast<std::uint64_t>(c.values[i].integer);
       for (std::int64_t k = 0; k < a.depth; ++k)
-        sum += static_cast<std::uint64_t>(a.tile.values[a.at(m, k)].integer) * static_cast<std::uint64_t>(b.tile.values[b.at(n, k)].integer);
+        sum += static_cast<std::uint64_t>(a.tile.values[a.at(m, k)].integer) *
+               static_cast<std::uint64_t>(b.tile.values[b.at(n, k)].integer);
       c.values[i].integer = bound::wrap_integer(c.tile->dtype, static_cast<std::int64_t>(sum));
     }
 }

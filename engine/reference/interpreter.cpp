@@ -10,7 +10,8 @@
 namespace kiln::reference {
 namespace {
 
-// Whether two indices may address one element: with the axes ordered by stride, each must step over what the smaller ones span.
+// Whether two indices may address one element: with the axes ordered by stride, each must step over what the smaller
+// ones span.
 bool strides_overlap(const bound::Tensor& t) {
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, extent
   for (std::size_t i = 0; i < t.shape.size(); ++i)
@@ -33,7 +34,8 @@ Status check_arguments(const bound::Program& program, std::span<const Argument> 
     const auto needed = static_cast<std::size_t>(tensor.scalar ? dtype_bytes(tensor.dtype) : tensor.bytes());
     if (arguments[i].size < needed || (needed > 0 && !arguments[i].data))
       return argument_finding(i, "the buffer of parameter " + tensor.name + " is too short",
-                              "at least " + std::to_string(needed) + " bytes", std::to_string(arguments[i].size) + " bytes");
+                              "at least " + std::to_string(needed) + " bytes",
+                              std::to_string(arguments[i].size) + " bytes");
     if (tensor.access != Access::read && strides_overlap(tensor))
       return argument_finding(i, "two indices of the written parameter " + tensor.name + " address one element",
                               "strides that keep elements apart", "overlapping strides");
@@ -47,7 +49,9 @@ Status check_overlap(const bound::Program& program, std::span<const Argument> ar
   for (std::size_t i = 0; i < arguments.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
       const auto &a = program.tensors[i], &b = program.tensors[j];
-      if ((a.access == Access::read && b.access == Access::read) || (a.may_alias && b.may_alias) || !extent(i) || !extent(j)) continue;
+      if ((a.access == Access::read && b.access == Access::read) || (a.may_alias && b.may_alias) || !extent(i) ||
+          !extent(j))
+        continue;
       const std::less<const std::uint8_t*> before;
       const auto *a_data = arguments[i].data, *b_data = arguments[j].data;
       if (before(a_data, b_data + extent(j)) && before(b_data, a_data + extent(i)))
@@ -81,7 +85,8 @@ Status run_launches(const bound::Program& program, std::span<const Argument> arg
       states[i].scale = (*error_scale)[i].data();
     }
   }
-  Budget budget(options.steps_max > 0 ? options.steps_max : std::numeric_limits<std::int64_t>::max(), options.deadline, options.cancel);
+  Budget budget(options.steps_max > 0 ? options.steps_max : std::numeric_limits<std::int64_t>::max(), options.deadline,
+                options.cancel);
   for (const auto& launch : program.launches)
     KILN_CHECK(Machine(program, launch, states, budget, options.check_races, error_scale != nullptr).run());
   return {};

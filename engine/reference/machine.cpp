@@ -41,9 +41,14 @@ std::vector<std::int64_t> row_major_strides(const std::vector<std::int64_t>& ext
   return strides;
 }
 
-Machine::Machine(const bound::Program& program, const bound::Launch& launch, std::vector<TensorState>& tensors, Budget& budget,
-                 bool check_races, bool with_scale)
-    : program_(program), launch_(launch), tensors_(tensors), budget_(budget), check_races_(check_races), with_scale_(with_scale),
+Machine::Machine(const bound::Program& program, const bound::Launch& launch, std::vector<TensorState>& tensors,
+                 Budget& budget, bool check_races, bool with_scale)
+    : program_(program),
+      launch_(launch),
+      tensors_(tensors),
+      budget_(budget),
+      check_races_(check_races),
+      with_scale_(with_scale),
       book_(program, launch, scalar_values(tensors)) {
   place_.program = &program;
   place_.launch = &launch;
@@ -60,7 +65,8 @@ Machine::Machine(const bound::Program& program, const bound::Launch& launch, std
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     tensors[i].blocks.clear();
     tensors[i].watch.clear();
-    if (check_races && written[i]) tensors[i].blocks.resize(static_cast<std::size_t>(program.tensors[i].elements_span()));
+    if (check_races && written[i])
+      tensors[i].blocks.resize(static_cast<std::size_t>(program.tensors[i].elements_span()));
   }
 }
 
@@ -68,14 +74,16 @@ Status Machine::run() {
   const std::int64_t gx = launch_.grid[0], gy = launch_.grid[1], gz = launch_.grid[2];
   if (gx == 0 || gy == 0 || gz == 0) return {};
   const auto blocks = static_cast<__int128>(gx) * gy * gz;
-  if (blocks >= Watch::none) return Error(ErrorCode::resource_limit, "the interpreter runs fewer than 2^32 - 1 blocks a launch");
+  if (blocks >= Watch::none)
+    return Error(ErrorCode::resource_limit, "the interpreter runs fewer than 2^32 - 1 blocks a launch");
   block_number_ = 0;
   for (std::int64_t z = 0; z < gz; ++z)
     for (std::int64_t y = 0; y < gy; ++y)
       for (std::int64_t x = 0; x < gx; ++x, ++block_number_) {
         place_.block = {x, y, z};
         for (int axis = 0; axis < 3; ++axis)
-          book_.registers[static_cast<std::size_t>(book_.block_register(axis))] = bound::integer_value(place_.block[static_cast<std::size_t>(axis)]);
+          book_.registers[static_cast<std::size_t>(book_.block_register(axis))] =
+              bound::integer_value(place_.block[static_cast<std::size_t>(axis)]);
         for (auto& tile : tiles_) std::fill(tile.written.begin(), tile.written.end(), 0);
         KILN_CHECK(budget_.spend());
         KILN_CHECK(body(launch_.body));

@@ -53,7 +53,8 @@ class Machine {
   Status copy_out(const bound::Copy& copy, const Side& from, const Side& to, const Window& window);
   Status copy_between(const bound::Copy& copy, const Side& from, const Side& to);
   std::vector<std::int64_t> owner_indices(const Side& side, const std::vector<std::int64_t>& at) const;
-  bool watch_blocks(int tensor, std::int64_t offset, bool writes, const Side& side, const std::vector<std::int64_t>& at);
+  bool watch_blocks(int tensor, std::int64_t offset, bool writes, const Side& side,
+                    const std::vector<std::int64_t>& at);
 
   // reduce.cpp
   Status reduce_row(const bound::Reduce& reduce, std::int64_t outer, std::int64_t inner, std::int64_t stride);

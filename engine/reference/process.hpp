@@ -65,8 +65,9 @@ class ReferenceProcess {
  public:
   // Spawns. no such program: the error of the exec.
   static Result<ReferenceProcess> start(ReferenceOptions options);
-  // Sends a request and waits. program_invalid: findings, with diagnostics. deadline_exceeded, cancelled: the process was
-  // killed. worker_died: it ended by itself; the message says by what. After any of those the next run starts a new one.
+  // Sends a request and waits. program_invalid: findings, with diagnostics. deadline_exceeded, cancelled: the process
+  // was killed. worker_died: it ended by itself; the message says by what. After any of those the next run starts a new
+  // one.
   Result<RunReply> run(const RunRequest& request, Deadline deadline = {}, CancelToken cancel = {});
   [[nodiscard]] pid_t pid() const { return child_.pid(); }
 

@@ -31,11 +31,13 @@ struct Identity {
 Result<Identity> identify(const Memory& memory, const std::string& what) {
   struct stat status {};
   if (os::fstat(memory.fd, &status) != 0) return errno_error(errno, "cannot look at the memory of " + what);
-  if (!S_ISREG(status.st_mode)) return Error(ErrorCode::invalid_argument, "the memory of " + what + " is no memory file");
+  if (!S_ISREG(status.st_mode))
+    return Error(ErrorCode::invalid_argument, "the memory of " + what + " is no memory file");
   const auto size = static_cast<std::uint64_t>(status.st_size);
   if (memory.offset > size || memory.size > size - memory.offset)
-    return Error(ErrorCode::invalid_argument, "the memory of " + what + " ends beyond its file: " + std::to_string(memory.size) +
-                                                  " bytes at " + std::to_string(memory.offset) + " of " + std::to_string(size));
+    return Error(ErrorCode::invalid_argument,
+                 "the memory of " + what + " ends beyond its file: " + std::to_string(memory.size) + " bytes at " +
+                     std::to_string(memory.offset) + " of " + std::to_string(size));
   return Identity{status.st_dev, status.st_ino, memory.offset, memory.offset + memory.size};
 }
 
@@ -51,7 +53,8 @@ Result<Block> map_memory(const Memory& memory, bool writable, const std::string&
   static const auto page = static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
   const auto before = memory.offset % page;
   const auto bytes = static_cast<std::size_t>(memory.size + before);
-  KILN_TRY(block.mapping, Mapping::map(memory.fd, memory.size == 0 ? 0 : bytes, writable, static_cast<std::int64_t>(memory.offset - before)));
+  KILN_TRY(block.mapping, Mapping::map(memory.fd, memory.size == 0 ? 0 : bytes, writable,
+                                       static_cast<std::int64_t>(memory.offset - before)));
   block.data = block.mapping.data() ? block.mapping.data() + before : nullptr;
   block.size = static_cast<std::size_t>(memory.size);
   return block;
@@ -78,10 +81,11 @@ Status refuse_shared(const bound::Program& program, const std::vector<Memory>& a
   for (std::size_t i = 0; i < arguments.size(); ++i)
     for (std::size_t j = 0; j < i; ++j) {
       const auto &a = identities[i], &b = identities[j];
-      if (!a || !b || (program.tensors[i].access == Access::read && program.tensors[j].access == Access::read)) continue;
+      if (!a || !b || (program.tensors[i].access == Access::read && program.tensors[j].access == Access::read))
+        continue;
       if (a->device == b->device && a->file == b->file && a->begin < b->end && b->begin < a->end)
-        return Error(ErrorCode::unsupported, "verify of parameters that share memory is not built yet: " + name_of(program, j) +
-                                                 " and " + name_of(program, i));
+        return Error(ErrorCode::unsupported, "verify of parameters that share memory is not built yet: " +
+                                                 name_of(program, j) + " and " + name_of(program, i));
     }
   return {};
 }
@@ -102,11 +106,13 @@ Result<std::vector<Block>> prepare(const bound::Program& program, const RunReque
     if (!written) {
       KILN_TRY(blocks[i], map_memory(memory, false, what));
     } else if (!verify) {
-      if (memory.fd < 0) return Error(ErrorCode::invalid_argument, "the memory of " + what + " must be a descriptor: it is written");
+      if (memory.fd < 0)
+        return Error(ErrorCode::invalid_argument, "the memory of " + what + " must be a descriptor: it is written");
       KILN_TRY(blocks[i], map_memory(memory, true, what));
     } else {
       const auto* candidate = candidate_of(request, i);
-      const bool from_candidate = candidate && memory.size == 0 && memory.value.empty() && program.tensors[i].access == Access::write;
+      const bool from_candidate =
+          candidate && memory.size == 0 && memory.value.empty() && program.tensors[i].access == Access::write;
       KILN_TRY(blocks[i], copy_memory(from_candidate ? candidate->memory : memory, what));
     }
   }
@@ -136,12 +142,13 @@ Result<RunReply> compare_all(const bound::Program& program, const RunRequest& re
     const auto bytes = static_cast<std::size_t>(tensor.bytes());
     KILN_TRY(const auto got, map_memory(candidate.memory, false, "the result for " + name_of(program, i)));
     if (got.size < bytes)
-      return Error(ErrorCode::invalid_argument, "the result for " + name_of(program, i) + " has " + std::to_string(got.size) +
-                                                    " bytes of " + std::to_string(bytes));
+      return Error(ErrorCode::invalid_argument, "the result for " + name_of(program, i) + " has " +
+                                                    std::to_string(got.size) + " bytes of " + std::to_string(bytes));
     TensorComparison result;
     result.tensor = candidate.tensor;
     result.tolerance = spec;
-    result.comparison = compare(tensor.dtype, ByteView(got.data, bytes), ByteView(blocks[i].data, bytes), scales[i], spec);
+    result.comparison =
+        compare(tensor.dtype, ByteView(got.data, bytes), ByteView(blocks[i].data, bytes), scales[i], spec);
     reply.comparisons.push_back(result);
   }
   return reply;
@@ -190,7 +197,8 @@ int serve(int socket) {
     try {
       auto received = decode_request(frame->payload, fds);
       if (received) {
-        const auto deadline = received->deadline_ms < 0 ? Deadline() : Deadline::after(std::chrono::milliseconds(received->deadline_ms));
+        const auto deadline =
+            received->deadline_ms < 0 ? Deadline() : Deadline::after(std::chrono::milliseconds(received->deadline_ms));
         reply = carry_out(received->request, deadline);
       } else {
         reply = std::move(received).error();

@@ -1,5 +1,5 @@
-// What the interpreter keeps for each tile and each tensor besides its values: whether an element was ever written, and who
-// touched it.
+// What the interpreter keeps for each tile and each tensor besides its values: whether an element was ever written, and
+// who touched it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace kiln::reference {
 
-// Who wrote and who read an element: an iteration of a map, or a block of a launch, by number. At most one writer is ever
-// kept, since a second one is a finding.
+// Who wrote and who read an element: an iteration of a map, or a block of a launch, by number. At most one writer is
+// ever kept, since a second one is a finding.
 struct Watch {
   static constexpr std::uint32_t none = 0xffffffff;
   std::uint32_t writer = none, reader = none, second_reader = none;

@@ -24,10 +24,12 @@ class Ranges {
     using Kind = Expr::Kind;
     switch (e.kind) {
       case Kind::integer: return Range{static_cast<double>(e.integer), static_cast<double>(e.integer)};
-      case Kind::block: return Range{0, std::max(0.0, static_cast<double>(launch_.grid[static_cast<std::size_t>(e.integer)]) - 1)};
+      case Kind::block:
+        return Range{0, std::max(0.0, static_cast<double>(launch_.grid[static_cast<std::size_t>(e.integer)]) - 1)};
       case Kind::variable: return variables_[static_cast<std::size_t>(e.integer)];
       case Kind::select: return join(of(*e.args[1]), of(*e.args[2]));
-      case Kind::binary: case Kind::call: return e.args.size() == 2 ? binary(e.op, of(*e.args[0]), of(*e.args[1])) : std::nullopt;
+      case Kind::binary:
+      case Kind::call: return e.args.size() == 2 ? binary(e.op, of(*e.args[0]), of(*e.args[1])) : std::nullopt;
       default: return std::nullopt;
     }
   }
@@ -52,7 +54,8 @@ class Ranges {
       }
       case Op::floordiv: case Op::ceildiv:
         if (b->low < 1) return std::nullopt;
-        return Range{std::min(a->low / b->low, a->low / b->high) - 1, std::max(a->high / b->low, a->high / b->high) + 1};
+        return Range{std::min(a->low / b->low, a->low / b->high) - 1,
+                     std::max(a->high / b->low, a->high / b->high) + 1};
       case Op::mod: return b->low >= 1 ? std::optional<Range>(Range{0, b->high - 1}) : std::nullopt;
       default: return std::nullopt;
     }
@@ -120,7 +123,8 @@ class Survey {
     const auto from = ranges.of(*loop.from), to = ranges.of(*loop.to);
     const auto step = static_cast<double>(loop.step->integer);
     const double trips = from && to ? std::max(0.0, (to->high - from->low + step - 1) / step) : trips_unknown();
-    ranges.set(loop.var, from && to ? std::optional<Range>(Range{from->low, std::max(from->low, to->high - 1)}) : std::nullopt);
+    ranges.set(loop.var,
+               from && to ? std::optional<Range>(Range{from->low, std::max(from->low, to->high - 1)}) : std::nullopt);
     loops_.push_back({&loop.body, std::min(trips, 1e9)});
     body(loop.body, ranges);
     loops_.pop_back();
@@ -133,16 +137,19 @@ class Survey {
     return static_cast<double>(longest);
   }
   void add(const bound::Gemm& gemm) {
-    const auto &a = launch_->tiles[static_cast<std::size_t>(gemm.a)], &c = launch_->tiles[static_cast<std::size_t>(gemm.c)];
+    const auto &a = launch_->tiles[static_cast<std::size_t>(gemm.a)],
+               &c = launch_->tiles[static_cast<std::size_t>(gemm.c)];
     if (!is_float(c.dtype)) return;
-    spec_.accumulator_unit = float_gemm ? std::max(spec_.accumulator_unit, unit_roundoff(c.dtype)) : unit_roundoff(c.dtype);
+    spec_.accumulator_unit =
+        float_gemm ? std::max(spec_.accumulator_unit, unit_roundoff(c.dtype)) : unit_roundoff(c.dtype);
     float_gemm = true;
     low_precision = low_precision || a.dtype == DType::f16 || a.dtype == DType::bf16;
     contraction(a.shape[gemm.transpose_a ? 0 : 1], gemm.c, !gemm.clear);
   }
   void contraction(std::int64_t length, int result, bool accumulates) {
     auto k = static_cast<double>(length);
-    for (std::size_t i = loops_.size(); accumulates && i-- > 0 && !renews(*loops_[i].body, result);) k *= std::max(1.0, loops_[i].trips);
+    for (std::size_t i = loops_.size(); accumulates && i-- > 0 && !renews(*loops_[i].body, result);)
+      k *= std::max(1.0, loops_[i].trips);
     spec_.k = std::max(spec_.k, static_cast<std::int64_t>(std::min(k, 1e15)));
   }
   void add(const bound::Reduce& reduce) {
@@ -150,7 +157,8 @@ class Survey {
     if (!is_float(from.dtype)) return;
     arithmetic = reduces = true;
     inexact = inexact || reduce.op == tile::ReduceOp::sum || reduce.op == tile::ReduceOp::prod;
-    if (reduce.op == tile::ReduceOp::sum) contraction(from.shape[static_cast<std::size_t>(reduce.axis)], reduce.to, reduce.accumulate);
+    if (reduce.op == tile::ReduceOp::sum)
+      contraction(from.shape[static_cast<std::size_t>(reduce.axis)], reduce.to, reduce.accumulate);
   }
   void expr(const Expr& e) {
     const bool operation = e.kind == Expr::Kind::unary || e.kind == Expr::Kind::binary || e.kind == Expr::Kind::call;

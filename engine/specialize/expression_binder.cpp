@@ -66,7 +66,9 @@ Value ExpressionBinder::bind(const tile::Text& text, std::optional<DType> expect
 Value ExpressionBinder::bind(const Expr& expr, std::optional<DType> expected) {
   if (!context_.spend()) return {};
   switch (expr.kind) {
-    case Kind::integer: case Kind::real: case Kind::boolean: return leaf(expr);
+    case Kind::integer:
+    case Kind::real:
+    case Kind::boolean: return leaf(expr);
     case Kind::name: return name(expr);
     case Kind::unary: return unary(expr, expected);
     case Kind::binary: return binary(expr, expected);
@@ -80,7 +82,8 @@ Value ExpressionBinder::bind(const Expr& expr, std::optional<DType> expected) {
 
 Value ExpressionBinder::leaf(const Expr& expr) {
   if (expr.kind == Kind::boolean) return boolean_value(expr.integer != 0);
-  Value value = expr.kind == Kind::integer ? integer_value(expr.integer) : typed_value(bound::make_real(expr.real, DType::f64));
+  Value value =
+      expr.kind == Kind::integer ? integer_value(expr.integer) : typed_value(bound::make_real(expr.real, DType::f64));
   value.literal = true;
   return value;
 }
@@ -111,9 +114,11 @@ Value ExpressionBinder::built_in_name(const Expr& expr) {
 Value ExpressionBinder::named(const Expr& expr, const Named& named) {
   if (named.kind == Named::Kind::value) return named.value;
   if (named.kind == Named::Kind::absent)
-    return mistake(expr, About::structure, {"'" + expr.text + "' does not exist with these options: its 'when' is false", "", "",
-                                            "use it only under the same condition"});
-  return mistake(expr, About::structure, {"'" + expr.text + "' is not a value", "an element, such as " + expr.text + "[i]"});
+    return mistake(expr, About::structure,
+                   {"'" + expr.text + "' does not exist with these options: its 'when' is false", "", "",
+                    "use it only under the same condition"});
+  return mistake(expr, About::structure,
+                 {"'" + expr.text + "' is not a value", "an element, such as " + expr.text + "[i]"});
 }
 
 Value ExpressionBinder::element(const Expr& expr) {
@@ -135,7 +140,8 @@ Value ExpressionBinder::element(const Expr& expr) {
     node.kind = bound::Expr::Kind::tensor;
     node.type = tensor.dtype;
     if (tensor.access == Access::write)
-      return mistake(expr, About::structure, {"'" + expr.text + "' may only be written", "access read or readwrite", "access write"});
+      return mistake(expr, About::structure,
+                     {"'" + expr.text + "' may only be written", "access read or readwrite", "access write"});
     if (!element_indices(expr, tensor.shape, node)) return {};
     node.integer = found->id;
   }
@@ -148,17 +154,24 @@ bool ExpressionBinder::element_indices(const Expr& expr, const std::vector<std::
     const Expr& arg = *expr.args[axis];
     Value index = bind(arg, DType::index);
     if (index) index = convert(arg, std::move(index), DType::index, false);
-    if (!index) { good = false; continue; }
+    if (!index) {
+      good = false;
+      continue;
+    }
     if (index.reads_elements) {
-      mistake(arg, About::structure, {"not yet: an index that depends on an element (gather) is part of the design, and this version "
-                                      "does not have it", "an index made of block ids, loop variables and indices of the map"});
+      mistake(arg, About::structure,
+              {"not yet: an index that depends on an element (gather) is part of the design, and this version "
+               "does not have it",
+               "an index made of block ids, loop variables and indices of the map"});
       good = false;
       continue;
     }
     const bool is_tile = node.kind == bound::Expr::Kind::tile;
     if (axis < shape.size() && leaves(index, shape[axis], is_tile && conditional_ == 0))
-      mistake(arg, About::size, {"index out of range: axis " + std::to_string(axis) + " of '" + expr.text + "' has extent " +
-                                 std::to_string(shape[axis]), "0 to " + std::to_string(shape[axis] - 1), range_words(index.range)});
+      mistake(arg, About::size,
+              {"index out of range: axis " + std::to_string(axis) + " of '" + expr.text + "' has extent " +
+                   std::to_string(shape[axis]),
+               "0 to " + std::to_string(shape[axis] - 1), range_words(index.range)});
     node.args.push_back(std::move(index.expr));
   }
   return good;
@@ -182,7 +195,8 @@ std::optional<std::int64_t> ExpressionBinder::constant(const tile::Text& text, s
   }
   const std::int64_t number = value.expr->integer;
   if (number >= least && number <= most) return number;
-  mistake(*text.expr, About::size, {what + " is out of range", std::to_string(least) + " to " + std::to_string(most), std::to_string(number)});
+  mistake(*text.expr, About::size,
+          {what + " is out of range", std::to_string(least) + " to " + std::to_string(most), std::to_string(number)});
   return std::nullopt;
 }
 
@@ -191,8 +205,9 @@ Value ExpressionBinder::runtime_condition(const tile::Text& text) {
   if (!value) return {};
   if (value.is_typed() && value.type() == DType::boolean) return value;
   text_ = &text;
-  return mistake(*text.expr, About::structure, {"a condition is a boolean", "a comparison, an option of type boolean, true or false",
-                                                type_words(value)});
+  return mistake(
+      *text.expr, About::structure,
+      {"a condition is a boolean", "a comparison, an option of type boolean, true or false", type_words(value)});
 }
 
 std::optional<bool> ExpressionBinder::condition(const tile::Text& text) {
@@ -200,7 +215,8 @@ std::optional<bool> ExpressionBinder::condition(const tile::Text& text) {
   if (!value) return std::nullopt;
   if (value.constant()) return value.expr->integer != 0;
   text_ = &text;
-  mistake(*text.expr, About::structure, {"the condition is known when the kernel is compiled", "a compile-time boolean"});
+  mistake(*text.expr, About::structure,
+          {"the condition is known when the kernel is compiled", "a compile-time boolean"});
   return std::nullopt;
 }
 
@@ -209,13 +225,15 @@ std::optional<DType> ExpressionBinder::element_type(const tile::Text& text) {
   if (!value) return std::nullopt;
   text_ = &text;
   if (value.kind != Value::Kind::type) {
-    mistake(*text.expr, About::structure, {"a type is needed", "a type's name such as f16, or an option of type dtype", type_words(value)});
+    mistake(*text.expr, About::structure,
+            {"a type is needed", "a type's name such as f16, or an option of type dtype", type_words(value)});
     return std::nullopt;
   }
   if (is_supported(value.dtype)) return value.dtype;
-  mistake(*text.expr, About::structure, {std::string("not yet: the type ") + dtype_name(value.dtype) +
-                                         " is part of the design, and this version does not compute with it",
-                                         "f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool", dtype_name(value.dtype)});
+  mistake(*text.expr, About::structure,
+          {std::string("not yet: the type ") + dtype_name(value.dtype) +
+               " is part of the design, and this version does not compute with it",
+           "f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool", dtype_name(value.dtype)});
   return std::nullopt;
 }
 

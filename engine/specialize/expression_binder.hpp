@@ -1,5 +1,5 @@
-// From expressions as written to typed bound expressions: names resolved, literals typed, constants folded, conversions made
-// explicit, index arithmetic proved to stay within 64 bits.
+// From expressions as written to typed bound expressions: names resolved, literals typed, constants folded, conversions
+// made explicit, index arithmetic proved to stay within 64 bits.
 #pragma once
 
 #include <optional>
@@ -17,9 +17,9 @@ namespace kiln::specialize {
 struct TileState {
   bound::Tile tile;
   std::string pointer;
-  int id = -1;             // in the bound launch; -1: not used by live code
+  int id = -1;  // in the bound launch; -1: not used by live code
   bool written = false;
-  bool failed = false;     // its shape or type was a mistake: anything about it is silent
+  bool failed = false;  // its shape or type was a mistake: anything about it is silent
 };
 
 // What expressions are bound against. One launch, one thread.
@@ -30,9 +30,9 @@ struct BindContext {
   Names names;
   std::vector<bound::Tensor> tensors;
   std::vector<TileState> tiles;
-  bound::Launch launch;                  // receives tiles and variables
-  Range grid[3];                         // of bid.x, y, z
-  std::optional<Error> stopped;          // the budget ran out: everything ends quickly
+  bound::Launch launch;          // receives tiles and variables
+  Range grid[3];                 // of bid.x, y, z
+  std::optional<Error> stopped;  // the budget ran out: everything ends quickly
 
   bool spend(std::int64_t units = 1);
   // The tile's place in the bound launch (made on first use; -1 in dead code).
@@ -51,10 +51,12 @@ class ExpressionBinder {
   // An index expression; null expr after a mistake.
   Value index(const tile::Text& text);
   // Known now: sizes, conditions, types. Nothing after a mistake.
-  std::optional<std::int64_t> constant(const tile::Text& text, std::int64_t least, std::int64_t most, const std::string& what);
+  std::optional<std::int64_t> constant(const tile::Text& text, std::int64_t least, std::int64_t most,
+                                       const std::string& what);
   std::optional<bool> condition(const tile::Text& text);
   std::optional<DType> element_type(const tile::Text& text);
-  // A value of exactly `type`: literals and (to floats) integers convert, anything else needs a cast. Null after a mistake.
+  // A value of exactly `type`: literals and (to floats) integers convert, anything else needs a cast. Null after a
+  // mistake.
   bound::ExprPtr value_of_type(const tile::Text& text, DType type);
   // A condition that may be known only when the kernel runs.
   Value runtime_condition(const tile::Text& text);

@@ -18,8 +18,11 @@ bool is_division(Op op) { return op == Op::floordiv || op == Op::mod || op == Op
 // Whether an expression is nothing but literals: such an operand is bound after the other one, which gives it its type.
 bool literals_only(const tile::Expr& expr) {
   switch (expr.kind) {
-    case Kind::integer: case Kind::real: return true;
-    case Kind::unary: case Kind::call: case Kind::binary:
+    case Kind::integer:
+    case Kind::real: return true;
+    case Kind::unary:
+    case Kind::call:
+    case Kind::binary:
       return std::all_of(expr.args.begin(), expr.args.end(), [](const auto& arg) { return literals_only(*arg); });
     case Kind::select: return literals_only(*expr.args[1]) && literals_only(*expr.args[2]);
     default: return false;
@@ -28,7 +31,9 @@ bool literals_only(const tile::Expr& expr) {
 
 // (x + 3) - 5 is x + -2: index arithmetic is that of mathematical integers. `node` is folded.
 bound::ExprPtr gather_constants(bound::ExprPtr node) {
-  const auto additive = [](const bound::Expr& e) { return e.kind == bound::Expr::Kind::binary && (e.op == Op::add || e.op == Op::sub); };
+  const auto additive = [](const bound::Expr& e) {
+    return e.kind == bound::Expr::Kind::binary && (e.op == Op::add || e.op == Op::sub);
+  };
   const auto constant = [](const bound::Expr& e) -> std::optional<std::int64_t> {
     if (e.kind != bound::Expr::Kind::integer || std::abs(e.integer) > (std::int64_t(1) << 60)) return std::nullopt;
     return e.integer;
@@ -37,7 +42,8 @@ bound::ExprPtr gather_constants(bound::ExprPtr node) {
   const bound::Expr& inner = *node->args[0];
   const auto outer_term = constant(*node->args[1]), inner_term = constant(*inner.args[1]);
   if (!outer_term || !inner_term) return node;
-  const std::int64_t sum = (node->op == Op::add ? *outer_term : -*outer_term) + (inner.op == Op::add ? *inner_term : -*inner_term);
+  const std::int64_t sum =
+      (node->op == Op::add ? *outer_term : -*outer_term) + (inner.op == Op::add ? *inner_term : -*inner_term);
   return sum < 0 ? bound::make_binary(Op::sub, inner.args[0], bound::make_integer(-sum))
                  : bound::make_binary(Op::add, inner.args[0], bound::make_integer(sum));
 }
@@ -45,7 +51,8 @@ bound::ExprPtr gather_constants(bound::ExprPtr node) {
 // Sums and products of different indices reach the ends of their ranges.
 void keep_exactness(Op op, const std::vector<Value>& args, Value& value) {
   if (op != Op::add && op != Op::sub && op != Op::mul && op != Op::neg) return;
-  value.exact = args[0].exact && (args.size() == 1 || (args[1].exact && (args[0].map_indices & args[1].map_indices) == 0));
+  value.exact =
+      args[0].exact && (args.size() == 1 || (args[1].exact && (args[0].map_indices & args[1].map_indices) == 0));
   value.map_indices = args[0].map_indices | (args.size() > 1 ? args[1].map_indices : 0);
 }
 
@@ -54,7 +61,8 @@ std::string operation_words(Op op) { return "'" + std::string(op_text(op)) + "'"
 std::string hint_for(Op op, DType type) {
   if (op == Op::div) return "// divides integers; cast to a float for a quotient";
   if (is_division(op) && is_float(type)) return "floor(a / b) on floats";
-  if (op == Op::bit_and || op == Op::bit_or || op == Op::logical_not) return "&& || ! are for booleans, & | ~ for integers";
+  if (op == Op::bit_and || op == Op::bit_or || op == Op::logical_not)
+    return "&& || ! are for booleans, & | ~ for integers";
   if (is_float(type)) return "";
   return "cast to a float first, such as cast(x, f32)";
 }
@@ -86,8 +94,9 @@ Value ExpressionBinder::logical(const Expr& expr) {
   args.push_back(std::move(right));
   for (std::size_t i = 0; i < 2; ++i)
     if (!args[i].is_typed() || args[i].type() != DType::boolean)
-      return mistake(*expr.args[i], About::structure, {operation_words(expr.op) + " takes booleans", "a comparison or another boolean",
-                                                       type_words(args[i]), "& and | work on integers"});
+      return mistake(*expr.args[i], About::structure,
+                     {operation_words(expr.op) + " takes booleans", "a comparison or another boolean",
+                      type_words(args[i]), "& and | work on integers"});
   return apply(expr, expr.op, std::move(args));
 }
 
@@ -96,7 +105,8 @@ Value ExpressionBinder::binary(const Expr& expr, std::optional<DType> expected) 
   if (is_comparison(expr.op)) expected = std::nullopt;
   const bool right_first = literals_only(*expr.args[0]) && !literals_only(*expr.args[1]);
   const auto hint = [&](const Value& other) {
-    return other.is_typed() && !other.literal && other.type() != DType::boolean ? std::optional(other.type()) : expected;
+    return other.is_typed() && !other.literal && other.type() != DType::boolean ? std::optional(other.type())
+                                                                                : expected;
   };
   Value a, b;
   if (right_first) {
@@ -117,8 +127,9 @@ Value ExpressionBinder::binary(const Expr& expr, std::optional<DType> expected) 
 
 Value ExpressionBinder::equal_words(const Expr& expr, const Value& a, const Value& b) {
   if ((expr.op != Op::eq && expr.op != Op::ne) || a.kind != b.kind)
-    return mistake(expr, About::structure, {operation_words(expr.op) + " between " + type_words(a) + " and " + type_words(b),
-                                            "types and words compare with == and != among themselves"});
+    return mistake(expr, About::structure,
+                   {operation_words(expr.op) + " between " + type_words(a) + " and " + type_words(b),
+                    "types and words compare with == and != among themselves"});
   const bool equal = a.kind == Value::Kind::type ? a.dtype == b.dtype : a.text == b.text;
   return boolean_value(equal == (expr.op == Op::eq));
 }
@@ -138,8 +149,9 @@ bool ExpressionBinder::unify(const Expr& expr, Value& a, Value& b) {
     common = DType::index;  // exact: an integer is a mathematical integer
   }
   if (!common || (is_float(left) && is_float(right) && !a.literal && !b.literal && left != right)) {
-    mistake(expr, About::structure, {"operands of two types: " + type_words(a) + " and " + type_words(b), "one type",
-                                     "", "convert one of them: cast(x, " + std::string(dtype_name(left == DType::index ? right : left)) + ")"});
+    mistake(expr, About::structure,
+            {"operands of two types: " + type_words(a) + " and " + type_words(b), "one type", "",
+             "convert one of them: cast(x, " + std::string(dtype_name(left == DType::index ? right : left)) + ")"});
     return false;
   }
   const std::size_t last = expr.args.size() - 1;
@@ -159,14 +171,20 @@ Value ExpressionBinder::apply(const Expr& expr, Op op, std::vector<Value> args) 
   const DType type = args[0].type();
   const bool needs_float = op == Op::div || bound::function(op, DType::index) == nullptr;
   if (bound::function(op, type) == nullptr || (type == DType::index && needs_float))
-    return mistake(expr, About::structure, {operation_words(op) + " is not defined on " + type_words(args[0]), "", "", hint_for(op, type)});
+    return mistake(expr, About::structure,
+                   {operation_words(op) + " is not defined on " + type_words(args[0]), "", "", hint_for(op, type)});
   if (type == DType::index && (op == Op::popcount || op == Op::clz || op == Op::mulhi))
-    return mistake(expr, About::structure, {operation_words(op) + " needs an integer of a width", "", "", "such as cast(x, u32)"});
+    return mistake(expr, About::structure,
+                   {operation_words(op) + " needs an integer of a width", "", "", "such as cast(x, u32)"});
   if (is_division(op) && args[1].constant() && args[1].expr->integer == 0)
-    return mistake(expr, About::size, {"division by zero", "a divisor other than 0", "", "at run time it gives 0; a constant 0 is a mistake"});
+    return mistake(
+        expr, About::size,
+        {"division by zero", "a divisor other than 0", "", "at run time it gives 0; a constant 0 is a mistake"});
   if (type == DType::index) return apply_index(expr, op, args);
   bound::Expr node;
-  node.kind = !bound::is_operator(op) ? bound::Expr::Kind::call : args.size() == 1 ? bound::Expr::Kind::unary : bound::Expr::Kind::binary;
+  node.kind = !bound::is_operator(op) ? bound::Expr::Kind::call
+              : args.size() == 1      ? bound::Expr::Kind::unary
+                                      : bound::Expr::Kind::binary;
   node.op = op;
   node.type = bound::result_type(op, type);
   for (auto& arg : args) node.args.push_back(std::move(arg.expr));
@@ -180,7 +198,9 @@ Value ExpressionBinder::apply_index(const Expr& expr, Op op, const std::vector<V
   const bool reads = args[0].reads_elements || (args.size() > 1 && args[1].reads_elements);
   bool literal = args[0].literal && (args.size() == 1 || args[1].literal);
   bound::Expr node;
-  node.kind = !bound::is_operator(op) ? bound::Expr::Kind::call : args.size() == 1 ? bound::Expr::Kind::unary : bound::Expr::Kind::binary;
+  node.kind = !bound::is_operator(op) ? bound::Expr::Kind::call
+              : args.size() == 1      ? bound::Expr::Kind::unary
+                                      : bound::Expr::Kind::binary;
   node.op = op;
   node.type = bound::result_type(op, DType::index);
   for (const auto& arg : args) node.args.push_back(arg.expr);
@@ -191,9 +211,11 @@ Value ExpressionBinder::apply_index(const Expr& expr, Op op, const std::vector<V
   }
   const auto range = range_of(op, args[0].range, second);
   if (!range)
-    return mistake(expr, About::size, {"an index expression may leave 64 bits", "values below 2^63", "",
-                                       "operands reach " + std::to_string(args[0].range.lo) + " … " + std::to_string(args[0].range.hi) + " and " +
-                                       std::to_string(second.lo) + " … " + std::to_string(second.hi) + "; min and max bound a scalar"});
+    return mistake(
+        expr, About::size,
+        {"an index expression may leave 64 bits", "values below 2^63", "",
+         "operands reach " + std::to_string(args[0].range.lo) + " … " + std::to_string(args[0].range.hi) + " and " +
+             std::to_string(second.lo) + " … " + std::to_string(second.hi) + "; min and max bound a scalar"});
   if (range->single() && !reads) {
     Value constant = integer_value(range->lo);
     constant.literal = literal;
@@ -232,7 +254,8 @@ Value ExpressionBinder::apply_many(const Expr& expr, Op op, std::vector<Value> a
 Value ExpressionBinder::select(const Expr& expr, std::optional<DType> expected) {
   Value condition = bind(*expr.args[0], DType::boolean);
   if (condition && (!condition.is_typed() || condition.type() != DType::boolean))
-    condition = mistake(*expr.args[0], About::structure, {"a condition is a boolean", "a comparison", type_words(condition)});
+    condition =
+        mistake(*expr.args[0], About::structure, {"a condition is a boolean", "a comparison", type_words(condition)});
   if (condition.constant()) return bind(*expr.args[condition.expr->integer != 0 ? 1 : 2], expected);
   ++conditional_;
   Value a = bind(*expr.args[1], expected);
@@ -240,11 +263,13 @@ Value ExpressionBinder::select(const Expr& expr, std::optional<DType> expected) 
   --conditional_;
   if (!condition || !a || !b) return {};
   if (!a.is_typed() || !b.is_typed())
-    return mistake(expr, About::structure, {"only a compile-time condition chooses between types or words", "", type_words(a)});
+    return mistake(expr, About::structure,
+                   {"only a compile-time condition chooses between types or words", "", type_words(a)});
   if (a.literal && b.literal) {
     if (!expected && (is_float(a.type()) || is_float(b.type())))
-      return mistake(expr, About::structure, {"nothing says of which type this conditional between literals is", "a type", "",
-                                              "cast one of them, such as cast(0.0, f32)"});
+      return mistake(expr, About::structure,
+                     {"nothing says of which type this conditional between literals is", "a type", "",
+                      "cast one of them, such as cast(0.0, f32)"});
     const DType type = expected && *expected != DType::boolean ? *expected : DType::index;
     a = convert(*expr.args[1], std::move(a), type, false);
     b = convert(*expr.args[2], std::move(b), type, false);
@@ -273,7 +298,8 @@ Value ExpressionBinder::call(const Expr& expr, std::optional<DType> expected) {
   }
   for (const auto& arg : args) {
     if (!arg) return {};
-    if (!arg.is_typed()) return mistake(expr, About::structure, {operation_words(expr.op) + " takes numbers", "", type_words(arg)});
+    if (!arg.is_typed())
+      return mistake(expr, About::structure, {operation_words(expr.op) + " takes numbers", "", type_words(arg)});
   }
   for (std::size_t i = 1; i < args.size(); ++i)
     if (!unify(expr, args[0], args[i])) return {};
@@ -293,8 +319,9 @@ std::optional<DType> ExpressionBinder::named_type(const Expr& expr) {
   if (!type) {
     mistake(expr, About::structure, {"'" + expr.text + "' is no type", "a type's name, or an option of type dtype"});
   } else if (!is_supported(*type)) {
-    mistake(expr, About::structure, {std::string("not yet: the type ") + dtype_name(*type) +
-                                     " is part of the design, and this version does not compute with it"});
+    mistake(expr, About::structure,
+            {std::string("not yet: the type ") + dtype_name(*type) +
+             " is part of the design, and this version does not compute with it"});
     type.reset();
   }
   return type;
@@ -304,7 +331,8 @@ Value ExpressionBinder::cast(const Expr& expr) {
   const auto type = named_type(expr);
   Value value = bind(*expr.args[0], std::nullopt);
   if (!type || !value) return {};
-  if (!value.is_typed()) return mistake(expr, About::structure, {"cast takes a value", "a number or boolean", type_words(value)});
+  if (!value.is_typed())
+    return mistake(expr, About::structure, {"cast takes a value", "a number or boolean", type_words(value)});
   return convert(expr, std::move(value), *type, true);
 }
 
@@ -312,9 +340,12 @@ Value ExpressionBinder::bitcast(const Expr& expr) {
   const auto type = named_type(expr);
   Value value = bind(*expr.args[0], std::nullopt);
   if (!type || !value) return {};
-  const bool sized = value.is_typed() && !value.literal && value.type() != DType::index && value.type() != DType::boolean;
+  const bool sized =
+      value.is_typed() && !value.literal && value.type() != DType::index && value.type() != DType::boolean;
   if (!sized || *type == DType::index || *type == DType::boolean || dtype_bits(*type) != dtype_bits(value.type()))
-    return mistake(expr, About::structure, {"bitcast from " + type_words(value) + " to " + dtype_name(*type), "two element types of the same width"});
+    return mistake(
+        expr, About::structure,
+        {"bitcast from " + type_words(value) + " to " + dtype_name(*type), "two element types of the same width"});
   bound::Expr node;
   node.kind = bound::Expr::Kind::call;
   node.op = Op::bitcast;
@@ -327,27 +358,35 @@ Value ExpressionBinder::bitcast(const Expr& expr) {
 Value ExpressionBinder::convert_literal(const Expr& expr, const Value& value, DType type) {
   const bool real = is_float(value.type());
   if (is_float(type)) {
-    const bound::Value number = bound::is_constant(*value.expr) && real ? bound::real_value(value.expr->real) : bound::integer_value(value.expr->integer);
+    const bound::Value number = bound::is_constant(*value.expr) && real ? bound::real_value(value.expr->real)
+                                                                        : bound::integer_value(value.expr->integer);
     const double rounded = bound::convert(number, value.type(), type).real;
     if (real && std::isinf(rounded) && !std::isinf(value.expr->real))
-      return mistake(expr, About::structure, {std::string("the literal does not fit in ") + dtype_name(type), "a smaller number, or inf"});
+      return mistake(expr, About::structure,
+                     {std::string("the literal does not fit in ") + dtype_name(type), "a smaller number, or inf"});
     return typed_value(bound::make_real(rounded, type));
   }
-  if (real) return mistake(expr, About::structure, {std::string("a real literal where ") + (type == DType::index ? "an index" : dtype_name(type)) + " is needed", "an integer", "",
-                                                      "make the other operand a float: cast(x, f32)"});
+  if (real)
+    return mistake(
+        expr, About::structure,
+        {std::string("a real literal where ") + (type == DType::index ? "an index" : dtype_name(type)) + " is needed",
+         "an integer", "", "make the other operand a float: cast(x, f32)"});
   const std::int64_t number = value.expr->integer;
   const Range fits = type == DType::u64 ? Range{0, INT64_MAX} : range_of_type(type);
   if (number < fits.lo || number > fits.hi || type == DType::boolean)
-    return mistake(expr, About::structure, {std::string("the literal does not fit in ") + dtype_name(type),
-                                            type == DType::boolean ? "true or false" : std::to_string(fits.lo) + " to " + std::to_string(fits.hi),
-                                            std::to_string(number)});
+    return mistake(
+        expr, About::structure,
+        {std::string("the literal does not fit in ") + dtype_name(type),
+         type == DType::boolean ? "true or false" : std::to_string(fits.lo) + " to " + std::to_string(fits.hi),
+         std::to_string(number)});
   return integer_value(number, type);
 }
 
 Value ExpressionBinder::convert(const Expr& expr, Value value, DType type, bool is_explicit) {
   if (!value.is_typed()) {
     if (!value) return {};
-    return mistake(expr, About::structure, {type_words(value) + " is not a value", type == DType::index ? "an index" : dtype_name(type)});
+    return mistake(expr, About::structure,
+                   {type_words(value) + " is not a value", type == DType::index ? "an index" : dtype_name(type)});
   }
   const DType from = value.type();
   if (value.literal && value.constant() && !is_explicit) return convert_literal(expr, value, type);
@@ -358,10 +397,13 @@ Value ExpressionBinder::convert(const Expr& expr, Value value, DType type, bool 
   const bool integer = is_integer(from);
   const bool implicit = integer && (is_float(type) || type == DType::index);
   if (!is_explicit && !implicit)
-    return mistake(expr, About::structure, {"the value is " + type_words(value), type == DType::index ? "an index" : dtype_name(type), "",
-                                            type == DType::boolean ? "compare it: x != 0" : "convert it: cast(x, " + std::string(dtype_name(type)) + ")"});
+    return mistake(
+        expr, About::structure,
+        {"the value is " + type_words(value), type == DType::index ? "an index" : dtype_name(type), "",
+         type == DType::boolean ? "compare it: x != 0" : "convert it: cast(x, " + std::string(dtype_name(type)) + ")"});
   if (type == DType::index && !integer)
-    return mistake(expr, About::structure, {"only integers become an index", "an integer", type_words(value), "cast to an integer type first"});
+    return mistake(expr, About::structure,
+                   {"only integers become an index", "an integer", type_words(value), "cast to an integer type first"});
   if (type == DType::index && value.constant()) return integer_value(value.expr->integer);
   bound::Expr node;
   node.kind = bound::Expr::Kind::cast;

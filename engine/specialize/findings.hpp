@@ -8,7 +8,8 @@
 
 namespace kiln::specialize {
 
-// `structure` mistakes hold for all bindings of the same options; `size` mistakes only for these sizes, tunables and target.
+// `structure` mistakes hold for all bindings of the same options; `size` mistakes only for these sizes, tunables and
+// target.
 enum class About : std::uint8_t { structure, size };
 
 // One mistake, in words.

@@ -13,7 +13,8 @@ struct WideRange {
   Wide lo, hi;
 };
 
-constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(), most = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t least = std::numeric_limits<std::int64_t>::min(),
+                       most = std::numeric_limits<std::int64_t>::max();
 
 Wide floor_divide(Wide a, Wide b) {
   const Wide quotient = a / b;
@@ -23,7 +24,8 @@ Wide ceil_divide(Wide a, Wide b) { return -floor_divide(-a, b); }
 
 template <class F>
 WideRange corners(const Range& a, const Range& b, F&& f) {
-  const std::array<Wide, 4> values{f(Wide(a.lo), Wide(b.lo)), f(Wide(a.lo), Wide(b.hi)), f(Wide(a.hi), Wide(b.lo)), f(Wide(a.hi), Wide(b.hi))};
+  const std::array<Wide, 4> values{f(Wide(a.lo), Wide(b.lo)), f(Wide(a.lo), Wide(b.hi)), f(Wide(a.hi), Wide(b.lo)),
+                                   f(Wide(a.hi), Wide(b.hi))};
   const auto [lo, hi] = std::minmax_element(values.begin(), values.end());
   return {*lo, *hi};
 }
@@ -35,7 +37,8 @@ template <class F>
 WideRange divide(const Range& a, const Range& b, F&& f) {
   WideRange result{0, 0};
   bool any = b.lo <= 0 && b.hi >= 0;
-  for (const Range part : {Range{std::max<std::int64_t>(b.lo, 1), b.hi}, Range{b.lo, std::min<std::int64_t>(b.hi, -1)}}) {
+  for (const Range part :
+       {Range{std::max<std::int64_t>(b.lo, 1), b.hi}, Range{b.lo, std::min<std::int64_t>(b.hi, -1)}}) {
     if (part.lo > part.hi) continue;
     const WideRange values = corners(a, part, f);
     result = any ? join(result, values) : values;
@@ -72,7 +75,7 @@ WideRange bitwise(Op op, const Range& a, const Range& b) {
 WideRange shift(Op op, const Range& a, const Range& b) {
   const bool in_width = b.lo >= 0 && b.hi <= 63;
   if (op == Op::shr) {
-    if (!in_width) return {std::min<Wide>(a.lo, 0) , std::max<Wide>(a.hi, 0)};
+    if (!in_width) return {std::min<Wide>(a.lo, 0), std::max<Wide>(a.hi, 0)};
     return corners(a, b, [](Wide x, Wide n) { return floor_divide(x, Wide(1) << static_cast<int>(n)); });
   }
   const Range count = in_width ? b : Range{0, 63};
@@ -87,8 +90,11 @@ WideRange wide_range_of(Op op, const Range& a, const Range& b) {
     case Op::floordiv: return divide(a, b, floor_divide);
     case Op::ceildiv: return divide(a, b, ceil_divide);
     case Op::mod: return modulo(a, b);
-    case Op::shl: case Op::shr: return shift(op, a, b);
-    case Op::bit_and: case Op::bit_or: case Op::bit_xor: return bitwise(op, a, b);
+    case Op::shl:
+    case Op::shr: return shift(op, a, b);
+    case Op::bit_and:
+    case Op::bit_or:
+    case Op::bit_xor: return bitwise(op, a, b);
     case Op::min: return {std::min(a.lo, b.lo), std::min(a.hi, b.hi)};
     case Op::max: return {std::max(a.lo, b.lo), std::max(a.hi, b.hi)};
     case Op::neg: return {-Wide(a.hi), -Wide(a.lo)};

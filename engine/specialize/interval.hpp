@@ -1,4 +1,5 @@
-// Intervals of index expressions: what proves that no value leaves 64 bits and decides comparisons before anything runs.
+// Intervals of index expressions: what proves that no value leaves 64 bits and decides comparisons before anything
+// runs.
 #pragma once
 
 #include <cstdint>
@@ -22,8 +23,8 @@ Range hull(const Range& a, const Range& b);
 // The values of an integer type; of index and 64-bit types all 64 bits (u64: as bits).
 Range range_of_type(DType type);
 
-// The range of an operation on mathematical integers (+ - * // % << >> & | ^ ceildiv min max; neg ~ abs with `b` ignored),
-// nothing when a value may leave 64 bits. Sound, not always the least.
+// The range of an operation on mathematical integers (+ - * // % << >> & | ^ ceildiv min max; neg ~ abs with `b`
+// ignored), nothing when a value may leave 64 bits. Sound, not always the least.
 std::optional<Range> range_of(Op op, const Range& a, const Range& b);
 
 // A comparison that every pair of values answers alike.

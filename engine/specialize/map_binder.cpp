@@ -26,7 +26,8 @@ bool StatementBinder::map_space(const Stmt& stmt, const tile::Map& map, MapState
     if (iterations <= bound::map_iterations_max) iterations *= state.space.extents.back();
   }
   if (iterations <= bound::map_iterations_max) return true;
-  mistake(stmt.pointer + "/extent", About::size, {"the map has too many iterations", "at most " + std::to_string(bound::map_iterations_max)});
+  mistake(stmt.pointer + "/extent", About::size,
+          {"the map has too many iterations", "at most " + std::to_string(bound::map_iterations_max)});
   return false;
 }
 
@@ -45,13 +46,15 @@ bool StatementBinder::map_let(const tile::MapItem& item, MapState& state) {
   variable.kind = bound::Expr::Kind::variable;
   variable.type = value.type();
   variable.integer = bound.let;
-  context_.names.declare(item.let, typed_value(std::make_shared<const bound::Expr>(std::move(variable)), value.range, value.reads_elements));
+  context_.names.declare(item.let, typed_value(std::make_shared<const bound::Expr>(std::move(variable)), value.range,
+                                               value.reads_elements));
   state.bound.body.push_back(std::move(bound));
   return true;
 }
 
 // The tile or tensor that an item sets; its bound id is set by the caller once all is well.
-bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& bound, const std::vector<std::int64_t>*& shape, DType& dtype) {
+bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& bound,
+                                 const std::vector<std::int64_t>*& shape, DType& dtype) {
   const std::string pointer = item.pointer + "/set";
   const Named* found = context_.names.find(item.target);
   if (found && found->kind == Named::Kind::tensor) {
@@ -83,14 +86,18 @@ bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
     good = good && index;
     if (!index) continue;
     if (index.reads_elements) {
-      mistake(item.pointer + "/set", About::structure, {"not yet: an index that depends on an element (scatter) is part of the design, and this "
-                                                        "version does not have it", "an index made of block ids, loop variables and indices of the map"});
+      mistake(item.pointer + "/set", About::structure,
+              {"not yet: an index that depends on an element (scatter) is part of the design, and this "
+               "version does not have it",
+               "an index made of block ids, loop variables and indices of the map"});
       good = false;
     }
     const std::int64_t extent = (*shape)[axis];
     if (!state.empty && leaves(index, extent, !bound.tensor))
-      mistake(item.pointer + "/set", About::size, {"index out of range: axis " + std::to_string(axis) + " of '" + item.target + "' has extent " + std::to_string(extent),
-                                                   "0 to " + std::to_string(extent - 1), range_words(index.range)});
+      mistake(item.pointer + "/set", About::size,
+              {"index out of range: axis " + std::to_string(axis) + " of '" + item.target + "' has extent " +
+                   std::to_string(extent),
+               "0 to " + std::to_string(extent - 1), range_words(index.range)});
     bound.indices.push_back(std::move(index.expr));
   }
   bound.value = binder_.value_of_type(item.value, dtype);
@@ -100,8 +107,9 @@ bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
   if (!context_.spend(points / 8)) return false;
   const std::string twice = find_double_write(state.space, bound.indices, state.map.index);
   if (!twice.empty()) {
-    mistake(item.pointer + "/set", About::size, {twice, "an element of its own for every iteration of the map", "",
-                                                 "a sum or a maximum over an index is the statement reduce"});
+    mistake(item.pointer + "/set", About::size,
+            {twice, "an element of its own for every iteration of the map", "",
+             "a sum or a maximum over an index is the statement reduce"});
     return false;
   }
   if (!bound.tensor) bound.target = context_.use_tile(bound.target);
@@ -123,7 +131,8 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Map& map, bound::Body& 
     bound::Expr variable;
     variable.kind = bound::Expr::Kind::variable;
     variable.integer = id;
-    Value value = typed_value(std::make_shared<const bound::Expr>(std::move(variable)), {0, state.space.extents[i] - 1});
+    Value value =
+        typed_value(std::make_shared<const bound::Expr>(std::move(variable)), {0, state.space.extents[i] - 1});
     value.exact = true;
     value.map_indices = 1u << i;
     context_.names.declare(map.index[i], std::move(value));

@@ -52,7 +52,8 @@ class Analysis {
       return combine(of(*expr.args[0]), of(*expr.args[1]), expr.op == Op::add ? 1 : -1);
     if (expr.kind == Expr::Kind::binary && expr.op == Op::mul) {
       for (int side = 0; side < 2; ++side)
-        if (expr.args[side]->kind == Expr::Kind::integer) return scale(of(*expr.args[1 - side]), expr.args[side]->integer);
+        if (expr.args[side]->kind == Expr::Kind::integer)
+          return scale(of(*expr.args[1 - side]), expr.args[side]->integer);
     }
     Form form;
     for (const auto& arg : expr.args) form.uses |= of(*arg).uses;
@@ -84,7 +85,9 @@ using Point = std::array<std::int64_t, variables_max>;
 bool plainly_injective(const MapSpace& space, const std::vector<Form>& forms) {
   for (std::size_t v = 0; v < space.variables.size(); ++v) {
     if (space.extents[v] <= 1) continue;
-    const auto alone = [&](const Form& form) { return form.affine && form.uses == (1u << v) && form.coefficient[v] != 0; };
+    const auto alone = [&](const Form& form) {
+      return form.affine && form.uses == (1u << v) && form.coefficient[v] != 0;
+    };
     if (std::none_of(forms.begin(), forms.end(), alone)) return false;
   }
   return true;
@@ -99,7 +102,8 @@ std::string words(const Point& a, const Point& b, const std::vector<std::string>
   return "the iterations (" + first + ") and (" + second + ") write the same element";
 }
 
-std::optional<std::pair<Point, Point>> collide(const MapSpace& space, const std::vector<Form>& forms, std::int64_t points) {
+std::optional<std::pair<Point, Point>> collide(const MapSpace& space, const std::vector<Form>& forms,
+                                               std::int64_t points) {
   using Place = std::array<std::int64_t, axes_max>;
   std::vector<std::pair<Place, Point>> places;
   places.reserve(static_cast<std::size_t>(points));
@@ -123,7 +127,8 @@ std::optional<std::pair<Point, Point>> collide(const MapSpace& space, const std:
 
 }  // namespace
 
-std::string find_double_write(const MapSpace& space, const std::vector<bound::ExprPtr>& indices, const std::vector<std::string>& names) {
+std::string find_double_write(const MapSpace& space, const std::vector<bound::ExprPtr>& indices,
+                              const std::vector<std::string>& names) {
   std::vector<Form> forms;
   unsigned uses = 0;
   bool affine = true;

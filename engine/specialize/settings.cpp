@@ -38,7 +38,9 @@ class Settings {
   }
 
  private:
-  void mistake(const std::string& pointer, About about, Finding finding) { context_.findings.add(pointer, about, std::move(finding)); }
+  void mistake(const std::string& pointer, About about, Finding finding) {
+    context_.findings.add(pointer, about, std::move(finding));
+  }
 
   const std::string* given(const std::string& name) const {
     const auto found = bindings_.set.find(name);
@@ -54,7 +56,8 @@ class Settings {
       if (std::find(known.begin(), known.end(), name) != known.end()) continue;
       std::string hint = tile::nearest_hint(name, known);
       mistake("/bindings/set/" + make_valid_utf8(name.substr(0, 64)), About::structure,
-              {"the program has no symbol, option or tunable " + quoted(name), tile::name_list(known), "", std::move(hint)});
+              {"the program has no symbol, option or tunable " + quoted(name), tile::name_list(known), "",
+               std::move(hint)});
     }
   }
 
@@ -65,7 +68,8 @@ class Settings {
   }
 
   static std::int64_t sample_size(const tile::Symbol& symbol) {
-    const std::int64_t least = std::max<std::int64_t>({symbol.min.value_or(1), std::min<std::int64_t>(256, symbol.max.value_or(256)), 1});
+    const std::int64_t least =
+        std::max<std::int64_t>({symbol.min.value_or(1), std::min<std::int64_t>(256, symbol.max.value_or(256)), 1});
     const std::int64_t up = symbol.multiple_of - 1;
     return least > size_max - up ? least : (least + up) / symbol.multiple_of * symbol.multiple_of;
   }
@@ -74,27 +78,34 @@ class Settings {
     const std::string pointer = "/bindings/symbols/" + symbol.name;
     const std::string* text = given(symbol.name);
     if (!text && !sample_) {
-      mistake(pointer, About::structure, {"the symbol '" + symbol.name + "' has no value", "an integer from 0 to 2147483647", "nothing",
-                                          "set " + symbol.name + "=…"});
+      mistake(pointer, About::structure,
+              {"the symbol '" + symbol.name + "' has no value", "an integer from 0 to 2147483647", "nothing",
+               "set " + symbol.name + "=…"});
       return declare("symbol", symbol.name, {}, "", false);
     }
     const auto value = text ? parse_integer(*text) : std::optional(sample_size(symbol));
     if (!value || *value < 0 || *value > size_max) {
-      mistake(pointer, About::structure, {"the symbol '" + symbol.name + "' is a size", "an integer from 0 to 2147483647", quoted(text ? *text : "")});
+      mistake(
+          pointer, About::structure,
+          {"the symbol '" + symbol.name + "' is a size", "an integer from 0 to 2147483647", quoted(text ? *text : "")});
       return declare("symbol", symbol.name, {}, "", true);
     }
     if (*value % symbol.multiple_of != 0)
-      mistake(pointer, About::size, {"the program promises that '" + symbol.name + "' is a multiple of " + std::to_string(symbol.multiple_of),
-                                     "a multiple of " + std::to_string(symbol.multiple_of), std::to_string(*value)});
+      mistake(pointer, About::size,
+              {"the program promises that '" + symbol.name + "' is a multiple of " + std::to_string(symbol.multiple_of),
+               "a multiple of " + std::to_string(symbol.multiple_of), std::to_string(*value)});
     if ((symbol.min && *value < *symbol.min) || (symbol.max && *value > *symbol.max))
-      mistake(pointer, About::size, {"the program promises a range for '" + symbol.name + "'",
-                                     std::to_string(symbol.min.value_or(0)) + " to " + std::to_string(symbol.max.value_or(size_max)), std::to_string(*value)});
+      mistake(pointer, About::size,
+              {"the program promises a range for '" + symbol.name + "'",
+               std::to_string(symbol.min.value_or(0)) + " to " + std::to_string(symbol.max.value_or(size_max)),
+               std::to_string(*value)});
     declare("symbol", symbol.name, integer_value(*value), std::to_string(*value), text != nullptr);
   }
 
   void bind_option(const tile::Option& option) {
     for (const auto& choice : option.choices)
-      if (option.kind == tile::Option::Kind::name && !context_.names.find(choice)) context_.names.declare(choice, word_value(choice));
+      if (option.kind == tile::Option::Kind::name && !context_.names.find(choice))
+        context_.names.declare(choice, word_value(choice));
     const std::string* text = given(option.name);
     Value value = text ? given_option(option, *text) : default_option(option);
     std::string shown;
@@ -109,15 +120,17 @@ class Settings {
     if (option.kind == tile::Option::Kind::boolean) {
       if (text == "true" || text == "1") return boolean_value(true);
       if (text == "false" || text == "0") return boolean_value(false);
-      mistake(pointer, About::structure, {"the option '" + option.name + "' is a boolean", "true or false", quoted(text)});
+      mistake(pointer, About::structure,
+              {"the option '" + option.name + "' is a boolean", "true or false", quoted(text)});
       return {};
     }
     std::vector<std::string> choices = option.choices;
     if (choices.empty())
       for (int i = 0; i < static_cast<int>(DType::index); ++i) choices.emplace_back(dtype_name(static_cast<DType>(i)));
     if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-      mistake(pointer, About::structure, {"the option '" + option.name + "' cannot be " + quoted(text), tile::name_list(choices), quoted(text),
-                                          tile::nearest_hint(text, choices)});
+      mistake(pointer, About::structure,
+              {"the option '" + option.name + "' cannot be " + quoted(text), tile::name_list(choices), quoted(text),
+               tile::nearest_hint(text, choices)});
       return {};
     }
     if (option.kind == tile::Option::Kind::name) return word_value(text);
@@ -131,20 +144,24 @@ class Settings {
     if (!value) return {};
     bool fits = false;
     switch (option.kind) {
-      case tile::Option::Kind::dtype: fits = value.kind == Value::Kind::type && in_choices(option, dtype_name(value.dtype)); break;
+      case tile::Option::Kind::dtype:
+        fits = value.kind == Value::Kind::type && in_choices(option, dtype_name(value.dtype));
+        break;
       case tile::Option::Kind::boolean: fits = value.constant() && value.type() == DType::boolean; break;
       case tile::Option::Kind::name: fits = value.kind == Value::Kind::word && in_choices(option, value.text); break;
     }
     if (fits) return value;
-    context_.findings.add(option.default_value, *option.default_value.expr, About::structure,
-                          {"the default of option '" + option.name + "' does not fit",
-                           kinds[static_cast<int>(option.kind)] + (option.choices.empty() ? "" : ": " + tile::name_list(option.choices)), type_words(value),
-                           "set " + option.name + "=…, or mend the default"});
+    context_.findings.add(
+        option.default_value, *option.default_value.expr, About::structure,
+        {"the default of option '" + option.name + "' does not fit",
+         kinds[static_cast<int>(option.kind)] + (option.choices.empty() ? "" : ": " + tile::name_list(option.choices)),
+         type_words(value), "set " + option.name + "=…, or mend the default"});
     return {};
   }
 
   static bool in_choices(const tile::Option& option, const std::string& name) {
-    return option.choices.empty() || std::find(option.choices.begin(), option.choices.end(), name) != option.choices.end();
+    return option.choices.empty() ||
+           std::find(option.choices.begin(), option.choices.end(), name) != option.choices.end();
   }
 
   void bind_tunable(const tile::Tunable& tunable) {
@@ -160,7 +177,8 @@ class Settings {
     } else if (settled_) {
       value = binder_.constant(tunable.default_value, 0, size_max, "the default of tunable '" + tunable.name + "'");
     }
-    declare("tunable", tunable.name, value ? integer_value(*value) : Value{}, value ? std::to_string(*value) : "", text != nullptr);
+    declare("tunable", tunable.name, value ? integer_value(*value) : Value{}, value ? std::to_string(*value) : "",
+            text != nullptr);
   }
 
   void constraints() {
@@ -170,7 +188,8 @@ class Settings {
       std::string values;
       for (const auto& item : resolved_)
         if (mentions(*text.expr, item.name)) values += (values.empty() ? "" : ", ") + item.name + " = " + item.value;
-      context_.findings.add(text, *text.expr, About::size, {"a constraint of the program does not hold", "true", values});
+      context_.findings.add(text, *text.expr, About::size,
+                            {"a constraint of the program does not hold", "true", values});
     }
   }
 
@@ -257,7 +276,9 @@ class Params {
   }
 
   bool too_large(const tile::Param& param) {
-    context_.findings.add(param.pointer, About::size, {"'" + param.name + "' is larger than 2^62 bytes at these sizes", "a tensor that memory can hold"});
+    context_.findings.add(
+        param.pointer, About::size,
+        {"'" + param.name + "' is larger than 2^62 bytes at these sizes", "a tensor that memory can hold"});
     return false;
   }
 
@@ -266,9 +287,11 @@ class Params {
     std::int64_t align = align_bytes_max;
     if (const auto given = bindings_.align_bytes.find(tensor.name); given != bindings_.align_bytes.end()) {
       const std::int64_t asked = given->second;
-      if (asked == 1 || asked == 2 || asked == 4 || asked == 8 || asked == 16) align = asked;
+      if (asked == 1 || asked == 2 || asked == 4 || asked == 8 || asked == 16)
+        align = asked;
       else
-        context_.findings.add("/bindings/align_bytes/" + tensor.name, About::structure, {"not an alignment class", "1, 2, 4, 8 or 16", std::to_string(asked)});
+        context_.findings.add("/bindings/align_bytes/" + tensor.name, About::structure,
+                              {"not an alignment class", "1, 2, 4, 8 or 16", std::to_string(asked)});
     }
     for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
       const Wide pitch = Wide(tensor.strides[i]) * dtype_bytes(tensor.dtype);
@@ -290,8 +313,10 @@ class Params {
     }
     if (span > tensor_bytes_max / dtype_bytes(tensor.dtype)) too_large(param);
     if (overlapping && !empty && tensor.access != Access::read)
-      context_.findings.add(param.pointer, About::size, {"'" + param.name + "' is written and has a stride of 0", "a stride of its own for every axis", "0",
-                                                         "only tensors that are read may repeat elements"});
+      context_.findings.add(
+          param.pointer, About::size,
+          {"'" + param.name + "' is written and has a stride of 0", "a stride of its own for every axis", "0",
+           "only tensors that are read may repeat elements"});
   }
 
   BindContext& context_;
@@ -301,7 +326,8 @@ class Params {
 
 }  // namespace
 
-std::vector<ResolvedBinding> bind_settings(BindContext& context, const tile::Program& program, const Bindings& bindings, bool sample) {
+std::vector<ResolvedBinding> bind_settings(BindContext& context, const tile::Program& program, const Bindings& bindings,
+                                           bool sample) {
   return Settings(context, program, bindings, sample).run();
 }
 
@@ -311,7 +337,8 @@ void bind_params(BindContext& context, const tile::Program& program, const Bindi
   for (const auto& [name, align] : bindings.align_bytes) {
     const auto known = [&, &n = name](const tile::Param& param) { return param.name == n && !param.scalar; };
     if (std::any_of(program.params.begin(), program.params.end(), known)) continue;
-    context.findings.add("/bindings/align_bytes/" + make_valid_utf8(name.substr(0, 64)), About::structure, {"no tensor parameter is called " + quoted(name)});
+    context.findings.add("/bindings/align_bytes/" + make_valid_utf8(name.substr(0, 64)), About::structure,
+                         {"no tensor parameter is called " + quoted(name)});
   }
 }
 

@@ -11,12 +11,14 @@ namespace {
 
 constexpr std::int64_t grid_max = (std::int64_t(1) << 31) - 1, threads_max = 1024;
 
-// Nodes of a bound body, a statement and an expression node each one; the bodies of unrolled loops count an iteration each.
+// Nodes of a bound body, a statement and an expression node each one; the bodies of unrolled loops count an iteration
+// each.
 class NodeCount {
  public:
   std::int64_t of(const bound::Body& body) {
     std::int64_t count = 0;
-    for (const auto& stmt : body) count = add(count, add(1, std::visit([&](const auto& node) { return nodes(node); }, stmt.node)));
+    for (const auto& stmt : body)
+      count = add(count, add(1, std::visit([&](const auto& node) { return nodes(node); }, stmt.node)));
     return count;
   }
 
@@ -36,12 +38,16 @@ class NodeCount {
     for (const auto& expr : list) count = add(count, of(expr));
     return count;
   }
-  std::int64_t nodes(const bound::Copy& copy) { return all(copy.from.start) + all(copy.to.start) + all(copy.limit) + of(copy.fill); }
+  std::int64_t nodes(const bound::Copy& copy) {
+    return all(copy.from.start) + all(copy.to.start) + all(copy.limit) + of(copy.fill);
+  }
   std::int64_t nodes(const bound::Fill& fill) { return of(fill.value); }
   std::int64_t nodes(const bound::Gemm&) { return 0; }
   std::int64_t nodes(const bound::Reduce&) { return 0; }
   std::int64_t nodes(const bound::Let& let) { return of(let.value); }
-  std::int64_t nodes(const bound::If& branch) { return add(of(branch.condition), add(of(branch.then), of(branch.otherwise))); }
+  std::int64_t nodes(const bound::If& branch) {
+    return add(of(branch.condition), add(of(branch.then), of(branch.otherwise)));
+  }
   std::int64_t nodes(const bound::Map& map) {
     std::int64_t count = 0;
     for (const auto& item : map.body) count = add(count, 1 + all(item.indices) + of(item.value));
@@ -51,9 +57,10 @@ class NodeCount {
     const std::int64_t once = add(of(loop.body), all(std::vector{loop.from, loop.to, loop.step}));
     if (loop.kind != tile::For::Kind::unrolled) return once;
     if (loop.to->integer <= loop.from->integer) return 0;
-    const std::uint64_t span = static_cast<std::uint64_t>(loop.to->integer) - static_cast<std::uint64_t>(loop.from->integer);
-    const auto trips = static_cast<std::int64_t>(
-        std::min<std::uint64_t>(span / static_cast<std::uint64_t>(loop.step->integer) + 1, static_cast<std::uint64_t>(most)));
+    const std::uint64_t span =
+        static_cast<std::uint64_t>(loop.to->integer) - static_cast<std::uint64_t>(loop.from->integer);
+    const auto trips = static_cast<std::int64_t>(std::min<std::uint64_t>(
+        span / static_cast<std::uint64_t>(loop.step->integer) + 1, static_cast<std::uint64_t>(most)));
     return once > most / trips ? most : once * trips;
   }
 };
@@ -89,8 +96,10 @@ class Specializer {
       context_.grid[axis] = {0, std::max<std::int64_t>(context_.launch.grid.back() - 1, 0)};
       empty = empty || context_.launch.grid.back() == 0;
     }
-    const auto threads = binder.constant(launch.threads, 1, context_.target.is_host() ? threads_max : std::min<std::int64_t>(threads_max, context_.target.threads_max),
-                                         "the number of threads");
+    const auto threads = binder.constant(
+        launch.threads, 1,
+        context_.target.is_host() ? threads_max : std::min<std::int64_t>(threads_max, context_.target.threads_max),
+        "the number of threads");
     context_.launch.threads = static_cast<int>(threads.value_or(1));
     if (empty) context_.findings.enter_dead_code();  // no block ever runs
     StatementBinder statements(context_, bindings_);
@@ -98,8 +107,10 @@ class Specializer {
     statements.body(launch.body, body);
     if (empty) context_.findings.leave_dead_code();
     if (context_.stopped) return {};
-    if (empty) context_.launch.variables.clear();
-    else context_.launch.body = std::move(body);
+    if (empty)
+      context_.launch.variables.clear();
+    else
+      context_.launch.body = std::move(body);
     check_launch(launch);
     return std::move(context_.launch);
   }
@@ -107,18 +118,23 @@ class Specializer {
   void check_launch(const tile::Launch& launch) {
     for (const auto& state : context_.tiles) {
       if (state.written || state.failed) continue;
-      context_.findings.add(state.pointer, About::structure, {"the tile '" + state.tile.name + "' is never written", "a copy, fill, gemm, map or reduce into it", "",
-                                                              "remove it, or write it before it is read"});
+      context_.findings.add(
+          state.pointer, About::structure,
+          {"the tile '" + state.tile.name + "' is never written", "a copy, fill, gemm, map or reduce into it", "",
+           "remove it, or write it before it is read"});
     }
     std::int64_t elements = 0;
     for (const auto& tile : context_.launch.tiles) elements += tile.elements();
     if (elements > bound::tile_elements_max)
-      context_.findings.add(launch.pointer, About::size, {"the tiles of the launch have too many elements", "at most " + std::to_string(bound::tile_elements_max),
-                                                          std::to_string(elements)});
+      context_.findings.add(launch.pointer, About::size,
+                            {"the tiles of the launch have too many elements",
+                             "at most " + std::to_string(bound::tile_elements_max), std::to_string(elements)});
     check_lds(launch);
     if (NodeCount().of(context_.launch.body) > nodes_after_unrolling_max)
-      context_.findings.add(launch.pointer + "/body", About::size, {"the program is larger than " + std::to_string(nodes_after_unrolling_max) + " nodes after unrolling",
-                                                                    "", "", "make loops serial, or tiles larger"});
+      context_.findings.add(
+          launch.pointer + "/body", About::size,
+          {"the program is larger than " + std::to_string(nodes_after_unrolling_max) + " nodes after unrolling", "", "",
+           "make loops serial, or tiles larger"});
   }
 
   void check_lds(const tile::Launch& launch) {
@@ -132,9 +148,11 @@ class Specializer {
       parts += (parts.empty() ? "" : ", ") + tile.name + " " + std::to_string(bytes);
     }
     if (total <= context_.target.lds_bytes) return;
-    context_.findings.add(launch.pointer, About::size, {"the shared tiles do not fit in the local memory of " + context_.target.full,
-                                                        "at most " + std::to_string(context_.target.lds_bytes) + " bytes", std::to_string(total) + " bytes: " + parts,
-                                                        "smaller tiles: set a block tunable such as BK"});
+    context_.findings.add(
+        launch.pointer, About::size,
+        {"the shared tiles do not fit in the local memory of " + context_.target.full,
+         "at most " + std::to_string(context_.target.lds_bytes) + " bytes", std::to_string(total) + " bytes: " + parts,
+         "smaller tiles: set a block tunable such as BK"});
   }
 
   void unknown_layouts() {
@@ -145,7 +163,8 @@ class Specializer {
       for (const auto& state : context_.tiles)
         if (state.tile.space == Space::shared) tiles += (tiles.empty() ? "" : ", ") + state.tile.name;
       context_.findings.add("/bindings/layouts/" + make_valid_utf8(name.substr(0, 64)), About::structure,
-                            {"no tile is called '" + make_valid_utf8(name.substr(0, 64)) + "'", tiles.empty() ? "" : "one of the shared tiles " + tiles});
+                            {"no tile is called '" + make_valid_utf8(name.substr(0, 64)) + "'",
+                             tiles.empty() ? "" : "one of the shared tiles " + tiles});
     }
   }
 
@@ -158,18 +177,21 @@ class Specializer {
 Error failed(const tile::Program& program, Findings& findings, const target::Target& target) {
   auto list = findings.diagnostics().take();
   const std::string count = list.size() == 1 ? "a mistake" : std::to_string(list.size()) + " mistakes";
-  return program_error("'" + program.name + "' cannot be specialized for " + target.full + ": " + count, std::move(list));
+  return program_error("'" + program.name + "' cannot be specialized for " + target.full + ": " + count,
+                       std::move(list));
 }
 
 }  // namespace
 
-Result<bound::Program> specialize(const tile::Program& program, const Bindings& bindings, const target::Target& target, Budget& budget) {
+Result<bound::Program> specialize(const tile::Program& program, const Bindings& bindings, const target::Target& target,
+                                  Budget& budget) {
   Findings findings;
   BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}};
   auto bound = Specializer(program, bindings, context, false).run();
   if (context.stopped) return std::move(*context.stopped);
   if (findings.has_errors()) return failed(program, findings, target);
-  if (auto sound = bound::check(bound); !sound) return Error(ErrorCode::internal, "specialization gave a malformed program: " + sound.error().message);
+  if (auto sound = bound::check(bound); !sound)
+    return Error(ErrorCode::internal, "specialization gave a malformed program: " + sound.error().message);
   return bound;
 }
 
@@ -184,7 +206,8 @@ Diagnostics check_program(const tile::Program& program) {
   return std::move(findings.diagnostics());
 }
 
-Result<std::vector<ResolvedBinding>> describe_bindings(const tile::Program& program, const Bindings& bindings, const target::Target& target) {
+Result<std::vector<ResolvedBinding>> describe_bindings(const tile::Program& program, const Bindings& bindings,
+                                                       const target::Target& target) {
   Findings findings;
   Budget budget(10'000'000);
   BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}};

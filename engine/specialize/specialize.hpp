@@ -1,6 +1,6 @@
-// Binding: tile program + bindings + target -> bound program. Reports every mistake at once, located in the program or in
-// the bindings ("/bindings/symbols/M", "/bindings/options/dtype", "/bindings/tunables/BM", "/bindings/set/x" for a name that
-// the program does not have, "/bindings/layouts/As", "/bindings/align_bytes/A").
+// Binding: tile program + bindings + target -> bound program. Reports every mistake at once, located in the program or
+// in the bindings ("/bindings/symbols/M", "/bindings/options/dtype", "/bindings/tunables/BM", "/bindings/set/x" for a
+// name that the program does not have, "/bindings/layouts/As", "/bindings/align_bytes/A").
 #pragma once
 
 #include <cstdint>
@@ -17,26 +17,28 @@ namespace kiln::specialize {
 
 // What a caller sets. Everything is text or integers as given: `set` may name a symbol, an option or a tunable.
 struct Bindings {
-  std::map<std::string, std::string> set;            // "M" -> "4096", "dtype" -> "bf16", "transpose_b" -> "true", "BM" -> "128"
-  std::map<std::string, LayoutSpec> layouts;         // tile name -> layout that replaces the program's
-  std::map<std::string, std::int64_t> align_bytes;   // parameter -> alignment class of its base; absent: 16 (or what pitch allows)
+  std::map<std::string, std::string> set;  // "M" -> "4096", "dtype" -> "bf16", "transpose_b" -> "true", "BM" -> "128"
+  std::map<std::string, LayoutSpec> layouts;  // tile name -> layout that replaces the program's
+  std::map<std::string, std::int64_t>
+      align_bytes;  // parameter -> alignment class of its base; absent: 16 (or what pitch allows)
 };
 
-// Verifies and binds. Symbols must all be set, >= 0 and < 2^31 each; extents, byte sizes, strides and every index expression
-// are proved to stay within 64 bits at the bound sizes. At most 65 536 nodes after unrolling. Total: any program that
-// read_program gives and any bindings end in a program, in program_invalid with diagnostics, or in the budget's error.
-// Also found here: a tile never written, tiles too large for the target's LDS, a write by two iterations of a `map`,
-// division by a constant zero, a constant index outside its tile, types that do not fit, gemm shapes and dtypes that do not fit.
+// Verifies and binds. Symbols must all be set, >= 0 and < 2^31 each; extents, byte sizes, strides and every index
+// expression are proved to stay within 64 bits at the bound sizes. At most 65 536 nodes after unrolling. Total: any
+// program that read_program gives and any bindings end in a program, in program_invalid with diagnostics, or in the
+// budget's error. Also found here: a tile never written, tiles too large for the target's LDS, a write by two
+// iterations of a `map`, division by a constant zero, a constant index outside its tile, types that do not fit, gemm
+// shapes and dtypes that do not fit.
 Result<bound::Program> specialize(const tile::Program& program, const Bindings& bindings, const target::Target& target,
                                   Budget& budget);
 
-// Without bindings: everything that can be said about the program alone. Expressions are typed with the options' defaults and
-// sizes that keep the symbols' promises; what depends on sizes is not reported.
+// Without bindings: everything that can be said about the program alone. Expressions are typed with the options'
+// defaults and sizes that keep the symbols' promises; what depends on sizes is not reported.
 Diagnostics check_program(const tile::Program& program);
 
 // What a program takes and what is set when the rest is not given: for `kiln show`, `explain` and errors.
 struct ResolvedBinding {
-  std::string kind;    // "symbol", "option", "tunable"
+  std::string kind;  // "symbol", "option", "tunable"
   std::string name;
   std::string value;   // "4096", "bf16", "true", "gelu"
   bool given = false;  // by the bindings; otherwise the program's default

@@ -15,7 +15,9 @@ std::string shape_words(const std::vector<std::int64_t>& shape) {
   return text + "]";
 }
 
-std::string tile_words(const bound::Tile& tile) { return "'" + tile.name + "' is " + dtype_name(tile.dtype) + shape_words(tile.shape); }
+std::string tile_words(const bound::Tile& tile) {
+  return "'" + tile.name + "' is " + dtype_name(tile.dtype) + shape_words(tile.shape);
+}
 
 // The accumulator of a product: f32 for f32, f16 and bf16, i32 for i8.
 std::optional<DType> accumulator_of(DType operand) {
@@ -56,7 +58,9 @@ TileState* StatementBinder::tile(const std::string& name, const std::string& poi
     return &context_.tiles[static_cast<std::size_t>(found->id)];
   }
   if (found && found->kind == Named::Kind::absent)
-    mistake(pointer, About::structure, {"the tile '" + name + "' does not exist with these options: its 'when' is false", "", name, "use it only under the same condition"});
+    mistake(pointer, About::structure,
+            {"the tile '" + name + "' does not exist with these options: its 'when' is false", "", name,
+             "use it only under the same condition"});
   else if (!found || found->kind != Named::Kind::value || found->value)
     mistake(pointer, About::structure, {"'" + name + "' is no tile", "a tile", name});
   return nullptr;
@@ -72,15 +76,17 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Alloc& alloc, bound::Bo
   state.tile.dtype = dtype.value_or(DType::f32);
   std::int64_t elements = 1;
   for (const auto& text : alloc.shape) {
-    const auto extent = binder_.constant(text, 1, bound::tile_elements_max, "an extent of the tile '" + alloc.name + "'");
+    const auto extent =
+        binder_.constant(text, 1, bound::tile_elements_max, "an extent of the tile '" + alloc.name + "'");
     state.failed = state.failed || !extent;
     state.tile.shape.push_back(extent.value_or(1));
     if (elements <= bound::tile_elements_max) elements *= state.tile.shape.back();
   }
   if (elements > bound::tile_elements_max) {
     state.failed = true;
-    mistake(stmt.pointer, About::size, {"the tile '" + alloc.name + "' has too many elements", "at most " + std::to_string(bound::tile_elements_max),
-                                        shape_words(state.tile.shape)});
+    mistake(stmt.pointer, About::size,
+            {"the tile '" + alloc.name + "' has too many elements",
+             "at most " + std::to_string(bound::tile_elements_max), shape_words(state.tile.shape)});
   }
   state.tile.layout = layout_of(stmt, alloc, state.tile);
   Named named;
@@ -100,12 +106,17 @@ LayoutSpec StatementBinder::layout_of(const Stmt& stmt, const tile::Alloc& alloc
   if (alloc.space != Space::shared) {
     mistake(pointer, About::structure, {"only a shared tile has a layout", "space shared", space_name(alloc.space)});
   } else if (layout.kind == LayoutSpec::Kind::pad && layout.pad_bytes % bytes != 0) {
-    mistake(pointer, About::structure, {"padding is a whole number of elements", "a multiple of " + std::to_string(bytes) + " bytes",
-                                        std::to_string(layout.pad_bytes)});
-  } else if (layout.kind == LayoutSpec::Kind::swizzle && (tile.shape.size() < 2 || layout.chunk_bytes * layout.rows_mod > row_bytes ||
-                                                          row_bytes % (layout.chunk_bytes * layout.rows_mod) != 0)) {
-    mistake(pointer, About::size, {"the swizzle does not fit the tile", "rows that are a multiple of chunk_bytes * rows_mod = " +
-                                   std::to_string(layout.chunk_bytes * layout.rows_mod) + " bytes", std::to_string(row_bytes) + " bytes a row"});
+    mistake(pointer, About::structure,
+            {"padding is a whole number of elements", "a multiple of " + std::to_string(bytes) + " bytes",
+             std::to_string(layout.pad_bytes)});
+  } else if (layout.kind == LayoutSpec::Kind::swizzle &&
+             (tile.shape.size() < 2 || layout.chunk_bytes * layout.rows_mod > row_bytes ||
+              row_bytes % (layout.chunk_bytes * layout.rows_mod) != 0)) {
+    mistake(pointer, About::size,
+            {"the swizzle does not fit the tile",
+             "rows that are a multiple of chunk_bytes * rows_mod = " +
+                 std::to_string(layout.chunk_bytes * layout.rows_mod) + " bytes",
+             std::to_string(row_bytes) + " bytes a row"});
   } else {
     return layout;
   }
@@ -133,27 +144,35 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Gemm& gemm, bound::Body
     value = known.value_or(false);
     return known.has_value();
   };
-  const bool flags = flag(gemm.transpose_a, bound.transpose_a) & flag(gemm.transpose_b, bound.transpose_b) & flag(gemm.clear, bound.clear);
+  const bool flags = flag(gemm.transpose_a, bound.transpose_a) & flag(gemm.transpose_b, bound.transpose_b) &
+                     flag(gemm.clear, bound.clear);
   if (cs) cs->written = true;
   if (!as || !bs || !cs || !flags || as->failed || bs->failed || cs->failed) return;
   for (const TileState* state : {as, bs, cs})
     if (state->tile.shape.size() != 2)
-      return mistake(stmt.pointer, About::structure, {"gemm works on tiles of two axes", "[rows, columns]", tile_words(state->tile)});
-  if (c == a || c == b) return mistake(stmt.pointer + "/c", About::structure, {"gemm's result is one of its operands", "another tile", gemm.c});
+      return mistake(stmt.pointer, About::structure,
+                     {"gemm works on tiles of two axes", "[rows, columns]", tile_words(state->tile)});
+  if (c == a || c == b)
+    return mistake(stmt.pointer + "/c", About::structure,
+                   {"gemm's result is one of its operands", "another tile", gemm.c});
   if (cs->tile.space != Space::fragment)
-    return mistake(stmt.pointer + "/c", About::structure, {"gemm accumulates in a fragment", "space fragment", space_name(cs->tile.space)});
+    return mistake(stmt.pointer + "/c", About::structure,
+                   {"gemm accumulates in a fragment", "space fragment", space_name(cs->tile.space)});
   const std::int64_t m = as->tile.shape[bound.transpose_a ? 1 : 0], ka = as->tile.shape[bound.transpose_a ? 0 : 1];
   const std::int64_t n = bs->tile.shape[bound.transpose_b ? 0 : 1], kb = bs->tile.shape[bound.transpose_b ? 1 : 0];
   if (ka != kb || cs->tile.shape[0] != m || cs->tile.shape[1] != n) {
-    mistake(stmt.pointer, About::size, {"the tiles of gemm do not fit", "a [m, k], b [k, n], c [m, n], a and b transposed where asked",
-                                        tile_words(as->tile) + (bound.transpose_a ? " transposed" : "") + ", " + tile_words(bs->tile) +
-                                            (bound.transpose_b ? " transposed" : "") + ", " + tile_words(cs->tile)});
+    mistake(stmt.pointer, About::size,
+            {"the tiles of gemm do not fit", "a [m, k], b [k, n], c [m, n], a and b transposed where asked",
+             tile_words(as->tile) + (bound.transpose_a ? " transposed" : "") + ", " + tile_words(bs->tile) +
+                 (bound.transpose_b ? " transposed" : "") + ", " + tile_words(cs->tile)});
     return;
   }
   const auto accumulator = accumulator_of(as->tile.dtype);
   if (as->tile.dtype != bs->tile.dtype || accumulator != cs->tile.dtype) {
-    mistake(stmt.pointer, About::structure, {"gemm does not take these types", "f32·f32, f16·f16 or bf16·bf16 into f32, i8·i8 into i32",
-                                             std::string(dtype_name(as->tile.dtype)) + "·" + dtype_name(bs->tile.dtype) + " into " + dtype_name(cs->tile.dtype)});
+    mistake(stmt.pointer, About::structure,
+            {"gemm does not take these types", "f32·f32, f16·f16 or bf16·bf16 into f32, i8·i8 into i32",
+             std::string(dtype_name(as->tile.dtype)) + "·" + dtype_name(bs->tile.dtype) + " into " +
+                 dtype_name(cs->tile.dtype)});
     return;
   }
   bound.a = context_.use_tile(a);
@@ -169,19 +188,27 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Reduce& reduce, bound::
   if (result) result->written = true;
   if (!source || !result || source->failed || result->failed) return;
   const auto rank = static_cast<std::int64_t>(source->tile.shape.size());
-  if (from == to) return mistake(stmt.pointer + "/to", About::structure, {"a reduction into its own operand", "another tile", reduce.to});
+  if (from == to)
+    return mistake(stmt.pointer + "/to", About::structure,
+                   {"a reduction into its own operand", "another tile", reduce.to});
   if (reduce.axis < 0 || reduce.axis >= rank)
-    return mistake(stmt.pointer + "/axis", About::structure, {"'" + reduce.from + "' has no such axis", "0 to " + std::to_string(rank - 1), std::to_string(reduce.axis)});
+    return mistake(
+        stmt.pointer + "/axis", About::structure,
+        {"'" + reduce.from + "' has no such axis", "0 to " + std::to_string(rank - 1), std::to_string(reduce.axis)});
   auto rest = source->tile.shape;
   rest.erase(rest.begin() + reduce.axis);
   if (rest.empty()) rest.push_back(1);
   if (rest != result->tile.shape)
-    return mistake(stmt.pointer, About::size, {"the result of the reduction does not fit", "'" + reduce.to + "' of shape " + shape_words(rest), shape_words(result->tile.shape)});
+    return mistake(stmt.pointer, About::size,
+                   {"the result of the reduction does not fit", "'" + reduce.to + "' of shape " + shape_words(rest),
+                    shape_words(result->tile.shape)});
   const bool truth = reduce.op == tile::ReduceOp::any || reduce.op == tile::ReduceOp::all;
   const DType type = source->tile.dtype;
   if (truth != (type == DType::boolean) || result->tile.dtype != type)
-    return mistake(stmt.pointer, About::structure, {"the reduction does not take these types", truth ? "bool into bool" : "numbers, both tiles of one type",
-                                                    std::string(dtype_name(type)) + " into " + dtype_name(result->tile.dtype)});
+    return mistake(
+        stmt.pointer, About::structure,
+        {"the reduction does not take these types", truth ? "bool into bool" : "numbers, both tiles of one type",
+         std::string(dtype_name(type)) + " into " + dtype_name(result->tile.dtype)});
   bound::Reduce bound;
   bound.op = reduce.op;
   bound.axis = static_cast<int>(reduce.axis);
@@ -204,23 +231,27 @@ Range StatementBinder::loop_range(const Value& from, const Value& to, std::int64
   Range range{from.range.lo, std::max(from.range.lo, to.range.hi > INT64_MIN ? to.range.hi - 1 : to.range.hi)};
   if (from.range.single() && range.hi > range.lo) {
     const auto span = static_cast<std::uint64_t>(range.hi) - static_cast<std::uint64_t>(range.lo);
-    range.hi = static_cast<std::int64_t>(static_cast<std::uint64_t>(range.lo) + span / static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(step));
+    range.hi = static_cast<std::int64_t>(static_cast<std::uint64_t>(range.lo) +
+                                         span / static_cast<std::uint64_t>(step) * static_cast<std::uint64_t>(step));
   }
   return range;
 }
 
 bool StatementBinder::unrolled_bounds(const Stmt& stmt, const Value& from, const Value& to) {
   if (from.constant() && to.constant()) return true;
-  mistake(stmt.pointer, About::structure, {"an unrolled loop has bounds that are known when the kernel is compiled", "compile-time integers", "",
-                                           "leave out \"kind\": \"unrolled\""});
+  mistake(stmt.pointer, About::structure,
+          {"an unrolled loop has bounds that are known when the kernel is compiled", "compile-time integers", "",
+           "leave out \"kind\": \"unrolled\""});
   return false;
 }
 
 void StatementBinder::bind(const Stmt& stmt, const tile::For& loop, bound::Body& out) {
   Value from = loop.from ? binder_.index(loop.from) : integer_value(0);
   Value to = binder_.index(loop.to);
-  const auto step = loop.step ? binder_.constant(loop.step, 1, step_max, "a loop's step") : std::optional<std::int64_t>(1);
-  const auto stages = loop.stages ? binder_.constant(loop.stages, 1, stages_max, "the number of stages") : std::optional<std::int64_t>(0);
+  const auto step =
+      loop.step ? binder_.constant(loop.step, 1, step_max, "a loop's step") : std::optional<std::int64_t>(1);
+  const auto stages = loop.stages ? binder_.constant(loop.stages, 1, stages_max, "the number of stages")
+                                  : std::optional<std::int64_t>(0);
   const bool unrolled = loop.kind == tile::For::Kind::unrolled;
   const bool good = from && to && step && stages && (!unrolled || unrolled_bounds(stmt, from, to));
   const std::size_t mark = context_.names.mark();
@@ -230,7 +261,9 @@ void StatementBinder::bind(const Stmt& stmt, const tile::For& loop, bound::Body&
     return context_.names.leave(mark);
   }
   if (to.range.hi > INT64_MAX - *step)  // the variable's last increment
-    return mistake(stmt.pointer + "/to", About::size, {"the loop's bound leaves no room for its last step within 64 bits", "a smaller bound", std::to_string(to.range.hi)});
+    return mistake(stmt.pointer + "/to", About::size,
+                   {"the loop's bound leaves no room for its last step within 64 bits", "a smaller bound",
+                    std::to_string(to.range.hi)});
   bound::For bound;
   bound.kind = loop.kind;
   bound.stages = static_cast<int>(*stages);
@@ -272,7 +305,8 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Let& let, bound::Body& 
   variable.kind = bound::Expr::Kind::variable;
   variable.type = value.type();
   variable.integer = bound.var;
-  context_.names.declare(let.name, typed_value(std::make_shared<const bound::Expr>(std::move(variable)), value.range, value.reads_elements));
+  context_.names.declare(let.name, typed_value(std::make_shared<const bound::Expr>(std::move(variable)), value.range,
+                                               value.reads_elements));
   emit(stmt, out, std::move(bound));
 }
 

@@ -1,5 +1,5 @@
-// From statements as written to bound statements: compile-time conditions decided, tiles and variables numbered, shapes and
-// types of copy, gemm and reduce checked.
+// From statements as written to bound statements: compile-time conditions decided, tiles and variables numbered, shapes
+// and types of copy, gemm and reduce checked.
 #pragma once
 
 #include "engine/specialize/expression_binder.hpp"
@@ -9,7 +9,8 @@ namespace kiln::specialize {
 
 class StatementBinder {
  public:
-  StatementBinder(BindContext& context, const Bindings& bindings) : context_(context), bindings_(bindings), binder_(context) {}
+  StatementBinder(BindContext& context, const Bindings& bindings)
+      : context_(context), bindings_(bindings), binder_(context) {}
 
   // Binds `statements` after what `out` holds, in a scope of their own.
   void body(const tile::Body& statements, bound::Body& out);
@@ -49,12 +50,12 @@ class StatementBinder {
   };
   struct Side {
     bound::Region region;
-    int tile = -1;                    // index among the context's tiles
+    int tile = -1;  // index among the context's tiles
     const std::vector<std::int64_t>* shape = nullptr;
     DType dtype = DType::f32;
-    std::vector<Extent> extents;      // of the ranged axes
-    std::vector<std::size_t> axes;    // the ranged axes
-    std::vector<Range> starts;        // of all axes
+    std::vector<Extent> extents;    // of the ranged axes
+    std::vector<std::size_t> axes;  // the ranged axes
+    std::vector<Range> starts;      // of all axes
     std::string name;
   };
   bool side(const tile::Region& region, bool written, Side& side);
@@ -69,7 +70,8 @@ class StatementBinder {
   bool map_space(const Stmt& stmt, const tile::Map& map, MapState& state);
   bool map_let(const tile::MapItem& item, MapState& state);
   bool map_set(const tile::MapItem& item, MapState& state);
-  bool map_target(const tile::MapItem& item, bound::MapItem& bound, const std::vector<std::int64_t>*& shape, DType& dtype);
+  bool map_target(const tile::MapItem& item, bound::MapItem& bound, const std::vector<std::int64_t>*& shape,
+                  DType& dtype);
 
   BindContext& context_;
   const Bindings& bindings_;

@@ -18,11 +18,11 @@ struct Value {
     word,     // text: a choice of an option of type `name`
   } kind = Kind::mistake;
   bound::ExprPtr expr;
-  bool literal = false;        // typed: a literal (index or f64) that takes the other operand's type
-  bool reads_elements = false; // typed: depends on elements of tiles or tensors
-  Range range;                 // typed, of an integer type or index
-  bool exact = false;          // both ends of `range` are reached by iterations of the map around it
-  unsigned map_indices = 0;    // exact: which of the map's indices it is made of, a bit each
+  bool literal = false;         // typed: a literal (index or f64) that takes the other operand's type
+  bool reads_elements = false;  // typed: depends on elements of tiles or tensors
+  Range range;                  // typed, of an integer type or index
+  bool exact = false;           // both ends of `range` are reached by iterations of the map around it
+  unsigned map_indices = 0;     // exact: which of the map's indices it is made of, a bit each
   DType dtype = DType::index;
   std::string text;
 

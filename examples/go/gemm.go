@@ -13,7 +13,6 @@ import (
 )
 
 const m, n, k = 64, 48, 32
-
 type object = map[string]any
 
 var conn *net.UnixConn

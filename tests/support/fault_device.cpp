@@ -1,6 +1,7 @@
-// A device for tests of the device process: speaks the real protocol through device_main. A kernel's object is a word that says
-// what a launch does: "fill" sets every byte of the arguments' ranges to the scalar argument's first byte; "wait" runs until it
-// is cancelled; "ignore" does not even hear that; "crash" ends the process. An object "bad" is refused at load.
+// A device for tests of the device process: speaks the real protocol through device_main. A kernel's object is a word
+// that says what a launch does: "fill" sets every byte of the arguments' ranges to the scalar argument's first byte;
+// "wait" runs until it is cancelled; "ignore" does not even hear that; "crash" ends the process. An object "bad" is
+// refused at load.
 #include <signal.h>
 
 #include <atomic>
@@ -62,7 +63,8 @@ class FaultDevice final : public Device {
   }
 
  private:
-  Result<LaunchReport> run(KernelId kernel, const std::vector<LaunchArgument>& arguments, const std::atomic<bool>& cancelled) {
+  Result<LaunchReport> run(KernelId kernel, const std::vector<LaunchArgument>& arguments,
+                           const std::atomic<bool>& cancelled) {
     std::unique_lock lock(mutex_);
     const auto what = kernels_.at(kernel);
     if (what == "crash") ::raise(SIGABRT);
@@ -75,7 +77,8 @@ class FaultDevice final : public Device {
     for (const auto& argument : arguments)
       if (argument.buffer == 0) value = argument.scalar.at(0);
     for (const auto& argument : arguments)
-      if (argument.buffer != 0) std::memset(buffers_.at(argument.buffer).data() + argument.offset, value, argument.bytes);
+      if (argument.buffer != 0)
+        std::memset(buffers_.at(argument.buffer).data() + argument.offset, value, argument.bytes);
     return LaunchReport{0.5};
   }
 

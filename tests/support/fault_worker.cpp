@@ -1,6 +1,6 @@
-// A compile worker for tests of the pool: speaks the real protocol through worker_main, and does what the program's name asks
-// for: "crash", "exit", "hang", "allocate", "throw_bad_alloc", "refuse"; "gate…" compiles once the file named by --gate can be
-// opened for reading (a FIFO); everything else gives a small object that is right for its target.
+// A compile worker for tests of the pool: speaks the real protocol through worker_main, and does what the program's
+// name asks for: "crash", "exit", "hang", "allocate", "throw_bad_alloc", "refuse"; "gate…" compiles once the file named
+// by --gate can be opened for reading (a FIFO); everything else gives a small object that is right for its target.
 #include <elf.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ class FaultCompiler final : public Compiler {
   Result<std::string> warm_up(const target::Target&) override { return std::string("fault compiler"); }
   Result<Compiled> compile(const bound::Program& program, const target::Target& target, Budget&) override {
     const auto& name = program.name;
-    if (name == "crash") ::raise(SIGSEGV);
+    if (name == "crash") ::raise(SIGABRT);
     if (name == "exit") std::_Exit(3);
     if (name == "hang") for (;;) ::pause();
     if (name == "allocate") allocate_for_ever();

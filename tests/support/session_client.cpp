@@ -1,5 +1,6 @@
-// A process without a daemon, for tests of single flight between processes: `session_client CACHE LOG INDEX COUNT WORKER...` waits
-// for the end of its standard input, then compiles COUNT kernels at once, beginning at INDEX, and prints "compiled hit failed".
+// A process without a daemon, for tests of single flight between processes: `session_client CACHE LOG INDEX COUNT
+// WORKER...` waits for the end of its standard input, then compiles COUNT kernels at once, beginning at INDEX, and
+// prints "compiled hit failed".
 #include <unistd.h>
 
 #include <cstdio>
@@ -14,7 +15,8 @@ namespace {
 int run(const std::vector<std::string>& arguments) {
   using namespace kiln;
   jit::SessionOptions options;
-  options.store = cache::open_store({.folder = arguments.at(0), .warn = [](const std::string& w) { std::fprintf(stderr, "%s\n", w.c_str()); }});
+  options.store = cache::open_store(
+      {.folder = arguments.at(0), .warn = [](const std::string& w) { std::fprintf(stderr, "%s\n", w.c_str()); }});
   std::vector<std::string> command(arguments.begin() + 4, arguments.end());
   command.insert(command.end(), {"--compile-log", arguments.at(1)});
   options.pool.commands = {{"hip", command, ""}};
@@ -27,7 +29,9 @@ int run(const std::vector<std::string>& arguments) {
   std::vector<std::promise<Result<jit::CompileOutcome>>> promises(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i)
     (*session)->compile(test::small_request("k" + std::to_string((index + i) % count)),
-                        [&promises, i](Result<jit::CompileOutcome> outcome) { promises[static_cast<std::size_t>(i)].set_value(std::move(outcome)); });
+                        [&promises, i](Result<jit::CompileOutcome> outcome) {
+                          promises[static_cast<std::size_t>(i)].set_value(std::move(outcome));
+                        });
   int compiled = 0, hit = 0, failed = 0;
   for (auto& promise : promises) {
     const auto outcome = promise.get_future().get();

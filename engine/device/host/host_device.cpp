@@ -85,12 +85,12 @@ class HostDevice : public Device {
   void grid_finished(const OrderPtr& order, Status status);
   void complete(const OrderPtr& order, Status status);
 
+  std::unique_ptr<ObjectLoader> loader_;                    // outlives kernels_
   std::mutex mutex_;
   std::map<KernelId, std::shared_ptr<const Kernel>> kernels_;
   std::map<BufferId, std::shared_ptr<const Buffer>> buffers_;
   std::map<std::uint64_t, std::deque<OrderPtr>> streams_;   // the front of each runs
   std::uint64_t next_id_ = 1;
-  std::unique_ptr<ObjectLoader> loader_;                    // outlives kernels_
   BlockPool pool_;                                          // ends first: its threads use all of the above
 };
 

@@ -11,7 +11,7 @@
 namespace kiln::bound {
 namespace {
 
-// ---- types as C++ types ----------------------------------------------------------------------------------------------
+// ---- types as C++ types -------------------------------------------------------------------------------------------
 template <DType type> struct Traits;
 template <> struct Traits<DType::i64> { using Type = std::int64_t; };
 template <> struct Traits<DType::index> { using Type = std::int64_t; };
@@ -24,11 +24,15 @@ template <> struct Traits<DType::u16> { using Type = std::uint16_t; };
 template <> struct Traits<DType::u8> { using Type = std::uint8_t; };
 
 template <DType type> using Integer = typename Traits<type>::Type;
-// The same width, unsigned: arithmetic on it wraps by definition. Narrow types widen, so that no promotion makes it signed.
+// The same width, unsigned: arithmetic on it wraps by definition. Narrow types widen, so that no promotion makes it
+// signed.
 template <DType type> using Modular = std::conditional_t<sizeof(Integer<type>) == 8, std::uint64_t, std::uint32_t>;
 
 template <DType type> Integer<type> get(Value v) { return static_cast<Integer<type>>(v.integer); }
-template <DType type, class T> Value give(T v) { return integer_value(static_cast<std::int64_t>(static_cast<Integer<type>>(v))); }
+template <DType type, class T>
+Value give(T v) {
+  return integer_value(static_cast<std::int64_t>(static_cast<Integer<type>>(v)));
+}
 
 template <DType type> double round_as(double v) {
   if constexpr (type == DType::f32) return static_cast<double>(static_cast<float>(v));
@@ -37,10 +41,10 @@ template <DType type> double round_as(double v) {
   return v;
 }
 
-// ---- floats ----------------------------------------------------------------------------------------------------------
-// Of a + b where a and b are doubles: the nearest double with its last bit set when the sum is not exact ("round to odd").
-// Rounding it again to 51 or fewer bits gives what one rounding of the exact sum would (Boldo, Melquiond, "Emulation of FMA
-// and correctly rounded sums: proved algorithms using rounding to odd", IEEE TC 57(4), 2008).
+// ---- floats -------------------------------------------------------------------------------------------------------
+// Of a + b where a and b are doubles: the nearest double, with its last bit set when the sum is not exact ("round to
+// odd"). Rounding it again to 51 or fewer bits gives what one rounding of the exact sum would (Boldo, Melquiond,
+// "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to odd", IEEE TC 57(4), 2008).
 double add_round_to_odd(double a, double b) {
   const double sum = a + b;
   if (!std::isfinite(sum)) return sum;
@@ -48,7 +52,8 @@ double add_round_to_odd(double a, double b) {
   const double error = (a - (sum - b_part)) + (b - b_part);
   const auto bits = std::bit_cast<std::uint64_t>(sum);
   if (error == 0 || (bits & 1)) return sum;
-  return std::nextafter(sum, error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
+  return std::nextafter(sum,
+                        error > 0 ? std::numeric_limits<double>::infinity() : -std::numeric_limits<double>::infinity());
 }
 
 template <DType type> double fused_multiply_add(double a, double b, double c) {
@@ -65,9 +70,9 @@ double minimum(double a, double b) { return -maximum(-a, -b); }
 
 double sigmoid(double x) { return 1.0 / (1.0 + std::exp(-x)); }
 
-// What the operation gives before the one rounding to its type. Sums, products, quotients and roots of f32, f16 and bf16
-// values go through double: a second rounding is harmless there, since 53 >= 2·24 + 2 (Figueroa, "When is double rounding
-// innocuous?", 1995).
+// What the operation gives before the one rounding to its type. Sums, products, quotients and roots of f32, f16 and
+// bf16 values go through double: a second rounding is harmless there, since 53 >= 2·24 + 2 (Figueroa, "When is double
+// rounding innocuous?", 1995).
 template <Op op, DType type> double real_result(double a, double b, double c) {
   switch (op) {
     case Op::add: return a + b;
@@ -128,7 +133,7 @@ template <Op op, DType type> Value real_operation(Value a, Value b, Value c) {
 }
 template <Op op> Value real_predicate(Value a, Value b, Value) { return integer_value(real_test<op>(a.real, b.real)); }
 
-// ---- integers --------------------------------------------------------------------------------------------------------
+// ---- integers -----------------------------------------------------------------------------------------------------
 template <class T> T floor_divide(T a, T b) {
   if (b == 0) return 0;
   if constexpr (std::is_signed_v<T>) {
@@ -229,7 +234,7 @@ constexpr bool takes_booleans(Op op) {
   }
 }
 
-// ---- from (op, type) to a function -----------------------------------------------------------------------------------
+// ---- from (op, type) to a function --------------------------------------------------------------------------------
 template <Op op, DType type> constexpr Function for_real() {
   if constexpr (gives_real(op)) return &real_operation<op, type>;
   else if constexpr (is_comparison(op) || op == Op::isnan || op == Op::isinf) return &real_predicate<op>;
@@ -265,7 +270,7 @@ template <int op = 0> Function find(Op wanted, DType type) {
   else return wanted == static_cast<Op>(op) ? for_type<static_cast<Op>(op)>(type) : find<op + 1>(wanted, type);
 }
 
-// ---- conversion ------------------------------------------------------------------------------------------------------
+// ---- conversion ---------------------------------------------------------------------------------------------------
 enum class From { real, signed_integer, unsigned_integer };
 From from_class(DType type) {
   return is_float(type) ? From::real : is_signed(type) ? From::signed_integer : From::unsigned_integer;
@@ -280,7 +285,8 @@ template <class T> double integer_round_to_odd(T v) {
 template <From from, DType to> double to_real(Value v) {
   if constexpr (from == From::real) return round_as<to>(v.real);
   if constexpr (to == DType::f64)
-    return from == From::signed_integer ? static_cast<double>(v.integer) : static_cast<double>(static_cast<std::uint64_t>(v.integer));
+    return from == From::signed_integer ? static_cast<double>(v.integer)
+                                        : static_cast<double>(static_cast<std::uint64_t>(v.integer));
   if constexpr (from == From::signed_integer) return round_as<to>(integer_round_to_odd(v.integer));
   return round_as<to>(integer_round_to_odd(static_cast<std::uint64_t>(v.integer)));
 }

@@ -1,9 +1,9 @@
 // PROGRAM.md's arithmetic on typed scalar values: the one place where it is implemented. Constant folding and the
 // interpreter both call it, so that a folded expression and an executed one cannot differ.
 //
-// A value of a type is held in 64 bits, canonically: floats as the double that equals them (f32, f16, bf16 values are exact
-// in double), signed integers and `index` sign-extended, unsigned ones zero-extended (u64: its bit pattern), boolean 0 or 1.
-// Every function takes and gives canonical values. All are pure; any thread.
+// A value of a type is held in 64 bits, canonically: floats as the double that equals them (f32, f16, bf16 values are
+// exact in double), signed integers and `index` sign-extended, unsigned ones zero-extended (u64: its bit pattern),
+// boolean 0 or 1. Every function takes and gives canonical values. All are pure; any thread.
 #pragma once
 
 #include <cstdint>
@@ -31,15 +31,19 @@ using StoreFunction = void (*)(std::uint8_t*, Value);
 LoadFunction load_function(DType type);    // null for types that are not supported
 StoreFunction store_function(DType type);
 
-// Conversion ("Conversion" in PROGRAM.md): to a float one rounding; float to integer truncates and saturates, NaN gives 0;
-// between integers wraps; to boolean is "not equal to zero" (NaN is true); index behaves as i64.
+// Conversion ("Conversion" in PROGRAM.md): to a float one rounding; float to integer truncates and saturates, NaN gives
+// 0; between integers wraps; to boolean is "not equal to zero" (NaN is true); index behaves as i64.
 using Function = Value (*)(Value, Value, Value);   // operations ignore the arguments that they do not take
 Function conversion(DType from, DType to);
 Value convert(Value value, DType from, DType to);
 
 // How an operation is written and typed. `function` is null when the operation is not defined for operands of that type:
-// + - * neg min max abs: integers and floats; /, and the calls of analysis (exp … fma, isnan, isinf): floats; // % ceildiv
-// << >> ~ popcount clz mulhi: integers; & | ^: integers and boolean; && || !: boolean; == !=: all; < <= > >=: integers and floats.
+//   integers and floats    + - * neg min max abs < <= > >=
+//   floats                 / and the calls of analysis (exp … fma), floor ceil round, isnan isinf
+//   integers               // % ceildiv << >> ~ popcount clz mulhi
+//   integers and boolean   & | ^
+//   boolean                && || !
+//   all                    == !=
 // Floats of 64 bits and exp, exp2, log …: by the C library's double functions, then one rounding to the type.
 int arity(Op op);                          // 1, 2 or 3
 bool is_operator(Op op);                   // written infix or prefix; the others are calls
@@ -47,7 +51,8 @@ DType result_type(Op op, DType operand);   // boolean for comparisons, isnan, is
 Function function(Op op, DType operand);   // not for Op::bitcast: see reinterpret
 // The bits of a value as another type of the same width.
 Value reinterpret(Value value, DType from, DType to);
-// Whether the operation is exactly defined (integers, one correct rounding) or only within some units in the last place.
+// Whether the operation is exactly defined (integers, one correct rounding) or only within some units in the last
+// place.
 bool is_exact(Op op);
 
 }  // namespace kiln::bound

@@ -1,4 +1,5 @@
-// The structural validator of bound programs: what decode and hand-made programs go through before anything trusts them.
+// The structural validator of bound programs: what decode and hand-made programs go through before anything trusts
+// them.
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -119,8 +120,8 @@ class LaunchChecker {
   // ---- expressions
   Status expr(const ExprPtr& e, DType type, int depth = 0) {
     KILN_NEED(e != nullptr, "an expression is missing");
-    KILN_NEED(e->type == type, std::string("an expression of type ") + dtype_name(e->type) + " where " + dtype_name(type) +
-                                   " is needed");
+    KILN_NEED(e->type == type, std::string("an expression of type ") + dtype_name(e->type) + " where " +
+                                   dtype_name(type) + " is needed");
     KILN_NEED(depth < expression_depth_max, "an expression that is too deep");
     KILN_NEED(is_value_type(e->type), "an expression of a type that is not supported");
     using Kind = Expr::Kind;
@@ -147,7 +148,8 @@ class LaunchChecker {
         KILN_NEED(!is_float(e.type) && wrap_integer(e.type, e.integer) == e.integer, "an integer outside its type");
         return {};
       case Kind::real:
-        KILN_NEED(is_float(e.type) && (std::isnan(e.real) || round_real(e.type, e.real) == e.real), "a real outside its type");
+        KILN_NEED(is_float(e.type) && (std::isnan(e.real) || round_real(e.type, e.real) == e.real),
+                  "a real outside its type");
         return {};
       case Kind::block:
         KILN_NEED(e.integer >= 0 && e.integer <= 2 && e.type == DType::index, "a block id");
@@ -166,7 +168,9 @@ class LaunchChecker {
   }
   Status operation(const Expr& e, int depth) {
     KILN_NEED(e.args.size() == static_cast<std::size_t>(arity(e.op)) && e.args[0], "an operation's arguments");
-    const auto kind = !is_operator(e.op) ? Expr::Kind::call : e.args.size() == 1 ? Expr::Kind::unary : Expr::Kind::binary;
+    const auto kind = !is_operator(e.op)   ? Expr::Kind::call
+                      : e.args.size() == 1 ? Expr::Kind::unary
+                                           : Expr::Kind::binary;
     KILN_NEED(e.kind == kind, "an operation's kind");
     const DType operand = e.args[0]->type;
     if (e.op == Op::bitcast) {
@@ -261,8 +265,10 @@ class LaunchChecker {
     }
     KILN_CHECK(region(c.from, c.shape, false));
     KILN_CHECK(region(c.to, c.shape, true));
-    if (c.fill) KILN_CHECK(expr(c.fill, c.from.is_tensor ? program_.tensors[c.from.id].dtype : launch_.tiles[c.from.id].dtype));
-    KILN_NEED(c.limit.empty() || (c.limit.size() == c.shape.size() && (c.from.is_tensor || c.to.is_tensor)), "a copy's limits");
+    if (c.fill)
+      KILN_CHECK(expr(c.fill, c.from.is_tensor ? program_.tensors[c.from.id].dtype : launch_.tiles[c.from.id].dtype));
+    KILN_NEED(c.limit.empty() || (c.limit.size() == c.shape.size() && (c.from.is_tensor || c.to.is_tensor)),
+              "a copy's limits");
     for (const auto& limit : c.limit)
       if (limit) KILN_CHECK(expr(limit, DType::index));
     return {};
@@ -279,7 +285,8 @@ class LaunchChecker {
     return {};
   }
   Status map(const Map& m) {
-    KILN_NEED(!m.index.empty() && m.index.size() <= map_rank_max && m.extent.size() == m.index.size(), "a map's indices");
+    KILN_NEED(!m.index.empty() && m.index.size() <= map_rank_max && m.extent.size() == m.index.size(),
+              "a map's indices");
     std::int64_t iterations = 1;
     for (const auto extent : m.extent) {
       KILN_NEED(extent >= 0 && (iterations == 0 || extent <= map_iterations_max / iterations), "a map's extent");
@@ -314,7 +321,8 @@ class LaunchChecker {
     KILN_NEED(rest == to->shape, "a reduction's shapes");
     const bool truth = r.op == tile::ReduceOp::any || r.op == tile::ReduceOp::all;
     const auto same = [&](bool (*of)(DType)) { return of(from->dtype) && of(to->dtype); };
-    const bool types = truth ? from->dtype == DType::boolean && to->dtype == DType::boolean : same(is_float) || same(is_integer);
+    const bool types =
+        truth ? from->dtype == DType::boolean && to->dtype == DType::boolean : same(is_float) || same(is_integer);
     KILN_NEED(types, "a reduction's types");
     return {};
   }

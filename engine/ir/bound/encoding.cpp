@@ -1,5 +1,5 @@
-// The canonical encoding of bound programs. Bump `version` when the bytes of an unchanged program would change: keys and
-// cache entries of older builds must not meet newer ones.
+// The canonical encoding of bound programs. Bump `version` when the bytes of an unchanged program would change: keys
+// and cache entries of older builds must not meet newer ones.
 #include "engine/ir/bound/program.hpp"
 
 #include <bit>
@@ -14,7 +14,7 @@ constexpr std::uint8_t version = 1;
 constexpr std::uint8_t no_expression = 0xff;
 constexpr std::size_t program_bytes_max = std::size_t(32) << 20;  // 65 536 nodes need far less
 
-// ---- writing ---------------------------------------------------------------------------------------------------------
+// ---- writing ------------------------------------------------------------------------------------------------------
 class Encoder {
  public:
   explicit Encoder(bool with_names) : with_names_(with_names) {}
@@ -144,7 +144,7 @@ class Encoder {
   bool with_names_;
 };
 
-// ---- reading ---------------------------------------------------------------------------------------------------------
+// ---- reading ------------------------------------------------------------------------------------------------------
 // Depths are limited here, before anything recurses over what was read; everything else is check's.
 class Decoder {
  public:
@@ -152,7 +152,8 @@ class Decoder {
 
   Result<Program> program() {
     Program p;
-    if (r_.u32() != magic || r_.u8() != version || !flag()) return Error(ErrorCode::corrupt, "no bound program of this version");
+    if (r_.u32() != magic || r_.u8() != version || !flag())
+      return Error(ErrorCode::corrupt, "no bound program of this version");
     p.name = r_.string();
     p.target = r_.string();
     p.tensors = r_.list<Tensor>([&](Reader&) { return tensor(); });
@@ -260,7 +261,12 @@ class Decoder {
     switch (e.kind) {
       case Kind::integer: case Kind::block: case Kind::variable: case Kind::scalar: e.integer = r_.i64(); break;
       case Kind::real: e.real = r_.f64(); break;
-      case Kind::unary: case Kind::binary: case Kind::call: e.op = r_.enumeration(op_last); e.args = exprs(depth + 1); break;
+      case Kind::unary:
+      case Kind::binary:
+      case Kind::call:
+        e.op = r_.enumeration(op_last);
+        e.args = exprs(depth + 1);
+        break;
       case Kind::tile: case Kind::tensor: e.integer = r_.i64(); e.args = exprs(depth + 1); break;
       case Kind::select: case Kind::cast: e.args = exprs(depth + 1); break;
     }

@@ -15,13 +15,18 @@ template <class T> T read(const std::uint8_t* at) {
 }
 template <class T> void write(std::uint8_t* at, T v) { std::memcpy(at, &v, sizeof v); }
 
-template <class T> Value load_integer(const std::uint8_t* at) { return integer_value(static_cast<std::int64_t>(read<T>(at))); }
+template <class T>
+Value load_integer(const std::uint8_t* at) {
+  return integer_value(static_cast<std::int64_t>(read<T>(at)));
+}
 template <class T> void store_integer(std::uint8_t* at, Value v) { write<T>(at, static_cast<T>(v.integer)); }
 
 Value load_f64(const std::uint8_t* at) { return real_value(read<double>(at)); }
 Value load_f32(const std::uint8_t* at) { return real_value(static_cast<double>(read<float>(at))); }
 Value load_f16(const std::uint8_t* at) { return real_value(static_cast<double>(f16_to_f32(read<std::uint16_t>(at)))); }
-Value load_bf16(const std::uint8_t* at) { return real_value(static_cast<double>(bf16_to_f32(read<std::uint16_t>(at)))); }
+Value load_bf16(const std::uint8_t* at) {
+  return real_value(static_cast<double>(bf16_to_f32(read<std::uint16_t>(at))));
+}
 Value load_boolean(const std::uint8_t* at) { return integer_value(*at != 0); }
 
 void store_f64(std::uint8_t* at, Value v) { write(at, v.real); }

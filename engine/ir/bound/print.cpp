@@ -37,8 +37,8 @@ class Printer {
             std::to_string(launch_.threads) + "\n";
     for (std::size_t i = 0; i < launch_.tiles.size(); ++i) {
       const auto& t = launch_.tiles[i];
-      text_ += "  " + std::string(space_name(t.space)) + " " + or_number(t.name, 't', static_cast<std::int64_t>(i)) + ": " +
-               dtype_name(t.dtype) + list_text(t.shape);
+      text_ += "  " + std::string(space_name(t.space)) + " " + or_number(t.name, 't', static_cast<std::int64_t>(i)) +
+               ": " + dtype_name(t.dtype) + list_text(t.shape);
       if (t.layout.kind != LayoutSpec::Kind::automatic) text_ += " layout " + layout_spec_text(t.layout);
       text_ += "\n";
     }
@@ -49,7 +49,8 @@ class Printer {
   std::string expr(const Expr& e, bool inner = false) const {
     using Kind = Expr::Kind;
     switch (e.kind) {
-      case Kind::integer: return e.type == DType::boolean ? (e.integer ? "true" : "false") : literal(e, std::to_string(e.integer));
+      case Kind::integer:
+        return e.type == DType::boolean ? (e.integer ? "true" : "false") : literal(e, std::to_string(e.integer));
       case Kind::real: return literal(e, real_text(e.real));
       case Kind::block: return std::string("bid.") + static_cast<char>('x' + e.integer);
       case Kind::variable: return variable(static_cast<int>(e.integer));
@@ -60,7 +61,8 @@ class Printer {
         return inner ? "(" + text + ")" : text;
       }
       case Kind::call:
-        return op_text(e.op) + (e.op == Op::bitcast ? "<" + std::string(dtype_name(e.type)) + ">" : "") + "(" + exprs(e.args) + ")";
+        return op_text(e.op) + (e.op == Op::bitcast ? "<" + std::string(dtype_name(e.type)) + ">" : "") + "(" +
+               exprs(e.args) + ")";
       case Kind::select: {
         const auto text = expr(*e.args[1], true) + " if " + expr(*e.args[0], true) + " else " + expr(*e.args[2], true);
         return inner ? "(" + text + ")" : text;
@@ -103,7 +105,9 @@ class Printer {
     return text + "]";
   }
 
-  void line(int depth, const std::string& text) { text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n"; }
+  void line(int depth, const std::string& text) {
+    text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n";
+  }
   void body(const Body& statements, int depth) {
     for (const auto& s : statements) std::visit([&](const auto& node) { write(node, depth); }, s.node);
   }
@@ -116,8 +120,8 @@ class Printer {
   }
   void write(const Fill& f, int depth) { line(depth, "fill " + tile(f.tile) + " = " + expr(*f.value)); }
   void write(const Gemm& g, int depth) {
-    line(depth, "gemm " + tile(g.c) + (g.clear ? " = " : " += ") + tile(g.a) + (g.transpose_a ? "^T" : "") + " * " + tile(g.b) +
-                    (g.transpose_b ? "^T" : ""));
+    line(depth, "gemm " + tile(g.c) + (g.clear ? " = " : " += ") + tile(g.a) + (g.transpose_a ? "^T" : "") + " * " +
+                    tile(g.b) + (g.transpose_b ? "^T" : ""));
   }
   void write(const Map& m, int depth) {
     std::string text = "map";
@@ -126,17 +130,21 @@ class Printer {
     line(depth, text);
     for (const auto& item : m.body) {
       if (item.let >= 0) line(depth + 1, "let " + variable(item.let) + " = " + expr(*item.value));
-      else line(depth + 1, (item.tensor ? tensor(item.target) : tile(item.target)) + "[" + exprs(item.indices) + "] = " + expr(*item.value));
+      else
+        line(depth + 1, (item.tensor ? tensor(item.target) : tile(item.target)) + "[" + exprs(item.indices) +
+                            "] = " + expr(*item.value));
     }
   }
   void write(const Reduce& r, int depth) {
-    line(depth, "reduce " + tile(r.to) + (r.accumulate ? " += " : " = ") + tile::reduce_op_name(r.op) + " of " + tile(r.from) +
-                    " over axis " + std::to_string(r.axis));
+    line(depth, "reduce " + tile(r.to) + (r.accumulate ? " += " : " = ") + tile::reduce_op_name(r.op) + " of " +
+                    tile(r.from) + " over axis " + std::to_string(r.axis));
   }
   void write(const For& f, int depth) {
-    std::string text = "for " + variable(f.var) + " in " + expr(*f.from, true) + " .. " + expr(*f.to, true) + " step " + expr(*f.step);
+    std::string text =
+        "for " + variable(f.var) + " in " + expr(*f.from, true) + " .. " + expr(*f.to, true) + " step " + expr(*f.step);
     if (f.kind == tile::For::Kind::unrolled) text += " unrolled";
-    if (f.kind == tile::For::Kind::pipelined) text += f.stages > 0 ? " pipelined " + std::to_string(f.stages) : " pipelined";
+    if (f.kind == tile::For::Kind::pipelined)
+      text += f.stages > 0 ? " pipelined " + std::to_string(f.stages) : " pipelined";
     line(depth, text);
     body(f.body, depth + 1);
   }
@@ -166,7 +174,8 @@ std::string tensor_line(const Tensor& t, std::size_t number) {
 std::string print(const Program& program) {
   std::string text = "program " + program.name + " for " + program.target + "\n";
   for (std::size_t i = 0; i < program.tensors.size(); ++i) text += tensor_line(program.tensors[i], i);
-  for (std::size_t i = 0; i < program.launches.size(); ++i) text += Printer(program, program.launches[i]).launch_text(i);
+  for (std::size_t i = 0; i < program.launches.size(); ++i)
+    text += Printer(program, program.launches[i]).launch_text(i);
   return text;
 }
 

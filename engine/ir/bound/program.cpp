@@ -9,7 +9,9 @@ Value constant_of(const Expr& e) { return e.kind == Expr::Kind::real ? real_valu
 ExprPtr make_constant(Value value, DType type) {
   return is_float(type) ? make_real(value.real, type) : make_integer(value.integer, type);
 }
-bool is_integer_constant(const Expr& e, std::int64_t value) { return e.kind == Expr::Kind::integer && e.integer == value; }
+bool is_integer_constant(const Expr& e, std::int64_t value) {
+  return e.kind == Expr::Kind::integer && e.integer == value;
+}
 
 // An expression that reads memory must stay: the read may be a mistake that the interpreter reports.
 bool reads_memory(const Expr& e) {
@@ -19,8 +21,8 @@ bool reads_memory(const Expr& e) {
   return false;
 }
 
-// x op b with a constant b, and a op x with a constant a, where that is x or a constant; null otherwise. Integers only: with
-// floats x + 0 turns -0 into 0, and x * 0 may be NaN.
+// x op b with a constant b, and a op x with a constant a, where that is x or a constant; null otherwise. Integers only:
+// with floats x + 0 turns -0 into 0, and x * 0 may be NaN.
 ExprPtr identity(Op op, const ExprPtr& a, const ExprPtr& b) {
   if (!is_integer(a->type)) return nullptr;
   const auto right = [&](std::int64_t v) { return is_integer_constant(*b, v); };

@@ -44,11 +44,11 @@ struct Expr {
 ExprPtr make_integer(std::int64_t value, DType type = DType::index);
 // A constant of a float type, rounded to it.
 ExprPtr make_real(double value, DType type);
-// Folds constants and trivial identities (x + 0, x * 1, x * 0); otherwise builds the node. Operands have equal types; the
-// node's type and kind (min, max, ceildiv, pow and mulhi are calls) follow from arithmetic.hpp.
+// Folds constants and trivial identities (x + 0, x * 1, x * 0); otherwise builds the node. Operands have equal types;
+// the node's type and kind (min, max, ceildiv, pow and mulhi are calls) follow from arithmetic.hpp.
 ExprPtr make_binary(Op op, ExprPtr a, ExprPtr b);
-// The same for any node whose kind, op, type and args are set: a constant when all its args are (unary, binary, call, cast)
-// or when its condition is (select); otherwise the node as it is.
+// The same for any node whose kind, op, type and args are set: a constant when all its args are (unary, binary, call,
+// cast) or when its condition is (select); otherwise the node as it is.
 ExprPtr fold(Expr node);
 inline bool is_constant(const Expr& e) { return e.kind == Expr::Kind::integer || e.kind == Expr::Kind::real; }
 
@@ -146,12 +146,13 @@ struct Program {
 Bytes encode(const Program& program, bool with_names);
 Result<Program> decode(ByteView bytes);      // of encode(…, true); corrupt on anything else, never crashes
 
-// Whether a program is well formed, so that later steps may trust it: ids in range, ranks and types as documented above,
-// variables set before they are used, expressions at most expression_depth_max deep, accesses allowed by the tensors' access,
-// sizes within 64 bits and the limits below. `corrupt`, with the statement's pointer, otherwise. decode includes it. What it
-// does not prove: that indices stay in range (later steps check or prove that), that index arithmetic stays within 64 bits.
+// Whether a program is well formed, so that later steps may trust it: ids in range, ranks and types as documented
+// above, variables set before they are used, expressions at most expression_depth_max deep, accesses allowed by the
+// tensors' access, sizes within 64 bits and the limits below. `corrupt`, with the statement's pointer, otherwise.
+// decode includes it. What it does not prove: that indices stay in range (later steps check or prove that), that index
+// arithmetic stays within 64 bits.
 Status check(const Program& program);
-inline constexpr int expression_depth_max = 512;        // deeper than a tile program's: lets and unrolled loops are put in
+inline constexpr int expression_depth_max = 512;  // deeper than a tile program's: lets and unrolled loops are put in
 inline constexpr int statement_depth_max = 64;
 inline constexpr std::int64_t tile_elements_max = std::int64_t(1) << 26;    // of all tiles of a launch together
 inline constexpr std::int64_t map_iterations_max = std::int64_t(1) << 31;

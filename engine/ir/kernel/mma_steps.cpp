@@ -114,7 +114,7 @@ Status check_shapes(const Storage& a, const Storage& b, const Storage& c, const 
   if (mma.k < 1 || mma.k % instruction.k != 0) {
     return refused("k " + std::to_string(mma.k) + " is no multiple of the instruction's");
   }
-  if (mma.a_k < 0 || mma.b_k < 0 || mma.a_k + mma.k > a.shape[1] || mma.b_k + mma.k > b.shape[1]) {
+  if (mma.a_k < 0 || mma.b_k < 0 || mma.a_k > a.shape[1] - mma.k || mma.b_k > b.shape[1] - mma.k) {
     return refused("k leaves an operand");
   }
   if (a.dtype != instruction.operand || b.dtype != instruction.operand || c.dtype != instruction.result) {

@@ -50,8 +50,9 @@ class Printer {
 
   void launch() {
     line(0, "launch " + launch_.symbol + " grid " + joined(launch_.grid) + " threads " +
-         std::to_string(launch_.threads) + " wave " + std::to_string(launch_.wave) + order() + " lds " + std::to_string(launch_.lds_bytes) + " B" +
-                (launch_.waves_per_simd > 0 ? " waves_per_simd " + std::to_string(launch_.waves_per_simd) : ""));
+         std::to_string(launch_.threads) + " wave " + std::to_string(launch_.wave) + order() + " lds " +
+             std::to_string(launch_.lds_bytes) + " B" +
+             (launch_.waves_per_simd > 0 ? " waves_per_simd " + std::to_string(launch_.waves_per_simd) : ""));
     for (std::size_t i = 0; i < launch_.storages.size(); ++i) storage(launch_.storages[i], names_.storages[i]);
     for (const auto& role : launch_.roles) {
       line(1, "role " + role.name + " waves " + std::to_string(role.first_wave) + " .. " +
@@ -193,6 +194,7 @@ class Printer {
     std::string text = "map ";
     for (std::size_t axis = 0; axis < node.index.size(); ++axis) {
       text += (axis > 0 ? ", " : "") + names_.variables[node.index[axis]] + " in " + std::to_string(node.extent[axis]);
+      if (axis < node.limit.size() && node.limit[axis]) text += " < " + expr(node.limit[axis]);
     }
     if (!node.iteration.unit.empty()) text += " layout " + iteration(node);
     line(depth, text + checks(node) + ":", note);
@@ -223,7 +225,15 @@ class Printer {
   }
   void print(const Reduce& node, int depth, const std::string& note) {
     line(depth, name(node.to) + " = reduce " + tile::reduce_op_name(node.op) + " " + name(node.from) + " axis " +
-         std::to_string(node.axis) + (node.accumulate ? " accumulate" : "") + (node.scratch >= 0 ? " scratch " + name(node.scratch) : ""), note);
+         std::to_string(node.axis) + (node.accumulate ? " accumulate" : "") +
+             (node.scratch >= 0 ? " scratch " + name(node.scratch) : "") + limits(node), note);
+  }
+  std::string limits(const Reduce& node) const {
+    std::string text;
+    for (std::size_t axis = 0; axis < node.limit.size(); ++axis) {
+      if (node.limit[axis]) text += " @" + std::to_string(axis) + " < " + expr(node.limit[axis]);
+    }
+    return text;
   }
   void print(const Convert& node, int depth, const std::string& note) {
     line(depth, name(node.to) + " = convert " + method_name(node.method) + " " + name(node.from) +
@@ -268,7 +278,8 @@ std::string print(const Program& program) {
       continue;
     }
     text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape) + "] strides " +
-        joined(tensor.strides) + " " + access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) + "\n";
+        joined(tensor.strides) + " " + access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) +
+            "\n";
   }
   for (const auto& launch : program.launches) Printer(program, launch, text).launch();
   return text;

@@ -50,7 +50,9 @@ struct Expressions {
       visit_one(item.value, visit);
       visit_all(item.indices, visit);
     }
+    visit_all(node.limit, visit);
   }
+  void operator()(const Reduce& node) const { visit_all(node.limit, visit); }
   void operator()(const For& node) const {
     visit_one(node.from, visit);
     visit_one(node.to, visit);

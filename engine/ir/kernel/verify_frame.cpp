@@ -8,6 +8,9 @@ namespace {
 void check_regs(const Subject& subject, const Storage& storage) {
   const auto wrong = [&](const std::string& what) { subject.finding("", "regs " + storage.name + ": " + what); };
   const auto& layout = storage.reg_layout;
+  if (layout.reg.bits() > 12 || layout.lane.bits() > 6 || layout.wave.bits() > 6) {
+    return wrong("its layout has too many bits");
+  }
   if (const auto covered = layout.covers(); !covered) return wrong(covered.error().message);
   if (layout.shape() != storage.shape) return wrong("its layout is for another shape");
   if (1 << layout.lane.bits() != subject.launch.wave) {
@@ -28,14 +31,16 @@ void check_lds(const Subject& subject, const Storage& storage) {
     return wrong("its contiguous axis does not exist");
   }
   if (layout.element_bytes != dtype_bytes(storage.dtype)) return wrong("its layout is for another element size");
-  if (layout.pad_bytes < 0 || layout.pad_bytes % layout.element_bytes != 0) {
+  if (layout.pad_bytes < 0 || layout.pad_bytes > 4096 || layout.pad_bytes % layout.element_bytes != 0) {
     return wrong("its padding is no whole number of elements");
   }
   for (const auto moved : layout.xor_basis) {
     if (moved < 0 || moved >= layout.xor_limit()) return wrong("its swizzle leaves the row");
   }
-  if (storage.stages < 1) return wrong("it has no stage");
-  if (storage.offset_bytes < 0 || storage.offset_bytes % 16 != 0) return wrong("its offset is no multiple of 16 bytes");
+  if (storage.stages < 1 || storage.stages > 64) return wrong("it must have 1 to 64 stages");
+  if (storage.offset_bytes < 0 || storage.offset_bytes % 16 != 0 || storage.offset_bytes > subject.launch.lds_bytes) {
+    return wrong("its offset is no multiple of 16 bytes inside the block's LDS");
+  }
   const auto end = storage.offset_bytes + storage.stages * storage.stage_bytes();
   if (end > subject.launch.lds_bytes) {
     wrong("it ends at byte " + std::to_string(end) + " of a block's " + std::to_string(subject.launch.lds_bytes) +
@@ -72,8 +77,11 @@ void check_roles(const Subject& subject) {
   }
   std::vector<int> owner(launch.threads / launch.wave, 0);
   for (const auto& role : launch.roles) {
+    if (role.first_wave < 0 || role.waves < 1 || role.waves > launch.threads) {
+      return subject.finding("", "role " + role.name + " has no waves");
+    }
     for (int wave = role.first_wave; wave < role.first_wave + role.waves; ++wave) {
-      if (wave < 0 || wave >= static_cast<int>(owner.size())) {
+      if (wave >= static_cast<int>(owner.size())) {
         return subject.finding("", "role " + role.name + " names waves that do not exist");
       }
       ++owner[wave];

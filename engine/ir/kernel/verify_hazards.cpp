@@ -32,7 +32,9 @@ class Runner {
  public:
   Runner(const Subject& subject, const Role& role, LdsAccesses& accesses) : subject_(subject), role_(role),
       accesses_(accesses) {
-    for (const auto& storage : subject.launch.storages) stages_ = std::max(stages_, storage.stages);
+    for (const auto& storage : subject.launch.storages) {
+      if (storage.kind == Storage::Kind::lds) stages_ = std::max(stages_, storage.stages);
+    }
   }
 
   std::vector<Phase> run() {

@@ -160,17 +160,21 @@ void check_map(const MapCheck& check, const Map& map) {
   const auto variables = static_cast<int>(check.subject.launch.variables.size());
   bool fits = map.index.size() == map.extent.size() && !map.index.empty();
   for (const int index : map.index) fits = fits && index >= 0 && index < variables;
-  for (const auto extent : map.extent) fits = fits && extent >= 1;
+  for (const auto extent : map.extent) fits = fits && extent >= 1 && extent <= (1 << 24);
   for (const auto& item : map.body) {
     fits = fits && item.value && item.let < variables;
     for (const auto& index : item.indices) fits = fits && index;
   }
   if (!fits) return check.wrong("its indices and extents do not fit");
   if (!check.subject.target.is_host()) {
+    const auto& layout = map.iteration;
+    if (layout.reg.bits() > 12 || layout.lane.bits() > 6 || layout.wave.bits() > 6) {
+      return check.wrong("its layout has too many bits");
+    }
+    if (const auto covered = layout.covers(); !covered) return check.wrong(covered.error().message);
     if (map.iteration.unit.size() != map.extent.size() || map.iteration.shape() != map.extent) {
       return check.wrong("its iteration's layout is for another shape");
     }
-    if (const auto covered = map.iteration.covers(); !covered) return check.wrong(covered.error().message);
     const int lanes = 1 << map.iteration.lane.bits(), waves = 1 << map.iteration.wave.bits();
     if (lanes != check.subject.launch.wave || waves != check.role.waves) {
       return check.wrong("its iteration is not over the role's lanes and waves");

@@ -1,6 +1,7 @@
 // Each statement by itself. Walks with the ranges of loop variables at hand.
 #include <algorithm>
 
+#include "engine/ir/bound/arithmetic.hpp"
 #include "engine/ir/kernel/verify_map.hpp"
 #include "engine/ir/kernel/verify_steps.hpp"
 #include "engine/ir/layout/linear.hpp"
@@ -45,6 +46,7 @@ class Walker {
     const auto& launch = subject_.launch;
     const auto id = node.integer;
     if (std::any_of(node.args.begin(), node.args.end(), [](const auto& arg) { return arg == nullptr; })) return false;
+    if (!arity_fits(node)) return false;
     switch (node.kind) {
       case Kind::block: return id >= 0 && id < 3;
       case Kind::variable: return id >= 0 && id < static_cast<std::int64_t>(launch.variables.size());
@@ -56,6 +58,18 @@ class Walker {
       case Kind::tile: return subject_.is_storage(static_cast<int>(id)) &&
           node.args.size() == storage(static_cast<int>(id)).shape.size();
       default: return true;
+    }
+  }
+
+  static bool arity_fits(const bound::Expr& node) {
+    using Kind = bound::Expr::Kind;
+    switch (node.kind) {
+      case Kind::tensor: case Kind::tile: return true;  // by rank
+      case Kind::unary: case Kind::binary: case Kind::call:
+        return static_cast<int>(node.args.size()) == bound::arity(node.op);
+      case Kind::select: return node.args.size() == 3;
+      case Kind::cast: return node.args.size() == 1;
+      default: return node.args.empty();
     }
   }
 
@@ -77,6 +91,8 @@ class Walker {
     const auto size_fits = [&](std::size_t size) { return size == rank || size == 0; };
     if (!require(ref.start.size() == rank && ref.tile_axis.size() == rank && size_fits(ref.checked.size()) &&
                  size_fits(ref.limit.size()), "its rectangle has another rank than " + tensor.name)) return false;
+    const bool starts = std::all_of(ref.start.begin(), ref.start.end(), [](const auto& one) { return one != nullptr; });
+    if (!require(starts, "its rectangle has no start")) return false;
     if (store && !require(tensor.access != Access::read, tensor.name + " is read only")) return false;
     std::vector<bool> runs(shape.size(), false);
     for (std::size_t axis = 0; axis < rank; ++axis) {
@@ -145,8 +161,8 @@ class Walker {
     }
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const auto start = ref.start.empty() ? 0 : ref.start[axis];
-      if (!require(start >= 0 && start + shape[axis] <= lds.shape[axis], "it leaves " + lds.name + " along axis " +
-                   std::to_string(axis))) {
+      if (!require(shape[axis] >= 1 && start >= 0 && start <= lds.shape[axis] - shape[axis], "it leaves " + lds.name +
+                   " along axis " + std::to_string(axis))) {
         return false;
       }
     }
@@ -226,14 +242,13 @@ class Walker {
                  " do not give " + c.name)) {
       return;
     }
-    require(node.k >= 1 && node.a_k >= 0 && node.b_k >= 0 && node.a_k + node.k <= a_k && node.b_k + node.k <= b_k,
+    require(node.k >= 1 && node.a_k >= 0 && node.b_k >= 0 && node.a_k <= a_k - node.k && node.b_k <= b_k - node.k,
             "k leaves an operand");
     require(node.block_m >= 1 && node.block_n >= 1, "its register block is empty");
   }
   void check(const Fill& node) {
-    if (require(subject_.is_storage(node.storage), "no such storage") && subject_.is_regs(node.storage)) {
-      regs_fit(node.storage);
-    }
+    if (!require(subject_.is_storage(node.storage) && node.value, "no such storage, or no value")) return;
+    if (subject_.is_regs(node.storage)) regs_fit(node.storage);
   }
   void check(const Map& node) {
     const MapCheck check{subject_, role_, ranges_, [&](const std::string& reason) { wrong(reason); }};
@@ -249,12 +264,18 @@ class Walker {
                  std::to_string(node.axis))) {
       return;
     }
-    if (is_host()) return;
+    if (is_host()) {
+      require(node.scratch == -1, "scratch, though the host has one wave");
+      return;
+    }
     if (!regs_fit(node.from) || !regs_fit(node.to)) return;
     if (!require(layout::conversion(layout::slice(from.reg_layout, node.axis), to.reg_layout) <= Conversion::registers,
                  to.name + " has not the layout of " + from.name + " without the axis")) return;
     const int parts = reduce_parts(from.reg_layout, node.axis).count();
-    if (parts == 1) return;
+    if (parts == 1) {
+      require(node.scratch == -1, "scratch, though no waves divide the axis");
+      return;
+    }
     auto scratch_shape = to.shape;
     scratch_shape.insert(scratch_shape.begin(), parts);
     if (!require(subject_.is_lds(node.scratch), "waves divide the axis: it needs LDS scratch")) return;
@@ -268,13 +289,19 @@ class Walker {
     if (!require(subject_.is_storage(node.from) && subject_.is_storage(node.to), "no such storage")) return;
     const Storage &from = storage(node.from), &to = storage(node.to);
     if (!require(from.shape == to.shape, from.name + " and " + to.name + " differ in shape")) return;
-    if (is_host()) return;
+    if (is_host()) {
+      require(node.scratch == -1, "scratch, though the host has one wave");
+      return;
+    }
     if (!regs_fit(node.from) || !regs_fit(node.to)) return;
     if (!require(layout::conversion(from.reg_layout, to.reg_layout) <= node.method,
                  "this conversion needs more than its method moves")) {
       return;
     }
-    if (node.method != Conversion::lds) return;
+    if (node.method != Conversion::lds) {
+      require(node.scratch == -1, "scratch, though its method moves through registers");
+      return;
+    }
     if (!require(subject_.is_lds(node.scratch), "it needs LDS scratch")) return;
     if (!require(storage(node.scratch).shape == to.shape && storage(node.scratch).dtype == to.dtype,
                  "its scratch has another shape or type")) {

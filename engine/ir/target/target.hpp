@@ -1,5 +1,5 @@
-// Targets: what a code object is made for. Traits, matrix instructions and LDS bank tables; the sources of the figures are
-// named beside them in the .cpp files (AMD ISA documents, the design's table of measured phases).
+// Targets: what a code object is made for. Traits, matrix instructions and LDS bank tables; the sources of the figures
+// are named beside them in the .cpp files (AMD ISA documents, the design's table of measured phases).
 #pragma once
 
 #include <cstdint>
@@ -50,7 +50,7 @@ struct Target {
   std::string arch;        // "gfx942", "host"
   Family family = Family::cdna;
   int wave = 64;           // lanes of a wave; host: f32 lanes of one vector (8 or 16)
-  std::int64_t lds_bytes = 65536;       // LDS of one block; host: bytes that tiles of one block may take (an L2's worth and more)
+  std::int64_t lds_bytes = 65536;       // LDS of one block; host: bytes that tiles of one block may take
   int vgprs_max = 512;     // VGPR + AGPR of one lane (unified file); host: vector registers
   int threads_max = 1024;
   int simds = 4;           // SIMDs of a compute unit
@@ -63,21 +63,22 @@ struct Target {
   // Instructions for operands of `type` accumulating in `acc`, best first.
   [[nodiscard]] std::vector<const MatrixInstruction*> matrix_for(DType type, DType acc) const;
   [[nodiscard]] const MatrixInstruction* matrix_named(std::string_view name) const;
-  // The phases of an LDS read or write of `bytes` (4, 8, 12, 16) a lane. Narrower accesses use the 4-byte rule; read2 has a
-  // rule for 16 bytes (two 8-byte halves) and counts as a plain read otherwise.
+  // The phases of an LDS read or write of `bytes` (4, 8, 12, 16) a lane. Narrower accesses use the 4-byte rule; read2
+  // has a rule for 16 bytes (two 8-byte halves) and counts as a plain read otherwise.
   [[nodiscard]] BankRule bank_rule(LdsOperation operation, int bytes) const;
 };
 
-// "gfx90a", "gfx942", "gfx950", "gfx1100" with optional ":sramecc+", ":sramecc-", ":xnack+", ":xnack-" in any order (canonical
-// order on the way out); "host", "host:avx2", "host:avx512", and these with more features ("host:avx512+avx512bf16+f16c+fma",
-// LLVM's names; f16c and fma belong to both). "host" means the widest that this machine can run, with all known features that
-// it has; the others mean what they say, on any machine. Errors: unknown_target, listing the known ones and the nearest.
+// "gfx90a", "gfx942", "gfx950", "gfx1100" with optional ":sramecc+", ":sramecc-", ":xnack+", ":xnack-" in any order
+// (canonical order on the way out); "host", "host:avx2", "host:avx512", and these with more features
+// ("host:avx512+avx512bf16+f16c+fma", LLVM's names; f16c and fma belong to both). "host" means the widest that this
+// machine can run, with all known features that it has; the others mean what they say, on any machine. Errors:
+// unknown_target, listing the known ones and the nearest.
 Result<Target> parse_target(std::string_view text);
 // Whether this machine can run objects made for a host target: it has every feature that the target names.
 bool host_can_run(const Target& target);
 std::vector<std::string> known_targets();      // "gfx90a", …, "host"
-// Whether an object compiled for `object_target` may be loaded on a device that reports `device_target` (AMD target ids:
-// equal arch; a feature named on the object must be named equally on the device).
+// Whether an object compiled for `object_target` may be loaded on a device that reports `device_target` (AMD target
+// ids: equal arch; a feature named on the object must be named equally on the device).
 bool serves(const Target& object_target, const Target& device_target);
 
 }  // namespace kiln::target

@@ -12,7 +12,8 @@ namespace kiln::tile {
 // Names of the programs in `folder`, sorted: "flash_attention", "gemm", …; empty when there is no such folder.
 std::vector<std::string> builtin_names(const std::string& folder);
 
-// The text of one. Errors: not_found with the nearest name as context, io_error. `name` is checked: no path gets through.
+// The text of one. Errors: not_found with the nearest name as context, io_error. `name` is checked: no path gets
+// through.
 Result<std::string> builtin_text(const std::string& folder, std::string_view name);
 
 // The program itself. Errors as above, and read_program's.

@@ -20,7 +20,8 @@ Diagnostic locate(std::string_view json, std::size_t position, std::string messa
   const std::size_t begin = std::max(line_begin, position > quoted_bytes_max / 2 ? position - quoted_bytes_max / 2 : 0);
   const std::size_t end = std::min(json.find('\n', position), std::min(json.size(), begin + quoted_bytes_max));
   Diagnostic d;
-  d.message = std::move(message) + ", line " + std::to_string(line) + ", column " + std::to_string(position - line_begin + 1);
+  d.message =
+      std::move(message) + ", line " + std::to_string(line) + ", column " + std::to_string(position - line_begin + 1);
   d.source = make_valid_utf8(json.substr(begin, end - begin));
   d.offset = make_valid_utf8(json.substr(begin, position - begin)).size();
   d.length = 1;
@@ -62,8 +63,10 @@ class TreeBuilder {
     JsonNode node;
     node.kind = JsonNode::Kind::integer;
     node.in_range = value <= INT64_MAX;
-    if (node.in_range) node.integer = static_cast<std::int64_t>(value);
-    else node.text = std::to_string(value);
+    if (node.in_range)
+      node.integer = static_cast<std::int64_t>(value);
+    else
+      node.text = std::to_string(value);
     return add(std::move(node)) != nullptr;
   }
   // Integers that no 64 bits hold arrive here as well, with their digits.
@@ -196,9 +199,12 @@ std::string pointer_to(const std::string& pointer, std::string_view token) {
   std::string text = pointer + "/";
   if (pointer.size() > 4096) return text + "…";
   for (const char c : token.substr(0, 256)) {
-    if (c == '~') text += "~0";
-    else if (c == '/') text += "~1";
-    else text += c;
+    if (c == '~')
+      text += "~0";
+    else if (c == '/')
+      text += "~1";
+    else
+      text += c;
   }
   return token.size() > 256 ? make_valid_utf8(text) + "…" : text;
 }

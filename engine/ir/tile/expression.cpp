@@ -117,8 +117,14 @@ class Printer {
   }
 
   void print_real(double value) {
-    if (std::isnan(value)) { text += "nan"; return; }
-    if (std::isinf(value)) { text += "inf"; return; }
+    if (std::isnan(value)) {
+      text += "nan";
+      return;
+    }
+    if (std::isinf(value)) {
+      text += "inf";
+      return;
+    }
     std::array<char, 40> buffer{};
     const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value).ptr;
     const std::string_view digits(buffer.data(), static_cast<std::size_t>(end - buffer.data()));

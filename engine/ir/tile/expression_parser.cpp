@@ -13,8 +13,8 @@ namespace {
 constexpr std::size_t arguments_max = 16;
 constexpr std::size_t nodes_max = 65536;
 
-// A node with the depth and size of its tree; null after a mistake. The size counts a chained comparison's shared operand
-// twice, as every walk over the tree does.
+// A node with the depth and size of its tree; null after a mistake. The size counts a chained comparison's shared
+// operand twice, as every walk over the tree does.
 struct Parsed {
   std::shared_ptr<Expr> node;
   int depth = 0;
@@ -27,9 +27,9 @@ struct InfixOperator {
   Op op;
 };
 const std::vector<InfixOperator> infix_operators{
-    {"||", Op::logical_or}, {"&&", Op::logical_and}, {"<", Op::lt},      {"<=", Op::le},      {">", Op::gt},
-    {">=", Op::ge},         {"==", Op::eq},          {"!=", Op::ne},     {"|", Op::bit_or},   {"^", Op::bit_xor},
-    {"&", Op::bit_and},     {"<<", Op::shl},         {">>", Op::shr},    {"+", Op::add},      {"-", Op::sub},
+    {"||", Op::logical_or}, {"&&", Op::logical_and}, {"<", Op::lt},        {"<=", Op::le},    {">", Op::gt},
+    {">=", Op::ge},         {"==", Op::eq},          {"!=", Op::ne},       {"|", Op::bit_or}, {"^", Op::bit_xor},
+    {"&", Op::bit_and},     {"<<", Op::shl},         {">>", Op::shr},      {"+", Op::add},    {"-", Op::sub},
     {"*", Op::mul},         {"/", Op::div},          {"//", Op::floordiv}, {"%", Op::mod}};
 
 class Parser {
@@ -168,7 +168,8 @@ class Parser {
       if (condition) ++next_;
       auto otherwise = condition ? conditional() : Parsed{};
       if (!otherwise) return {};
-      result = make(Expr::Kind::select, Op::add, {std::move(condition), std::move(result), std::move(otherwise)}, begin);
+      result =
+          make(Expr::Kind::select, Op::add, {std::move(condition), std::move(result), std::move(otherwise)}, begin);
     }
     --nesting_;
     return result;
@@ -281,7 +282,8 @@ class Parser {
   Parsed named() {
     const Token token = take();
     const std::string name(token.text);
-    if (name == "if" || name == "else") return fail(token, "'" + name + "' where an operand should be", "an operand", "");
+    if (name == "if" || name == "else")
+      return fail(token, "'" + name + "' where an operand should be", "an operand", "");
     if (name == "true" || name == "True" || name == "false" || name == "False") {
       auto literal = leaf(Expr::Kind::boolean, "", token.begin);
       literal.node->integer = name == "true" || name == "True";
@@ -289,7 +291,8 @@ class Parser {
     }
     if (name == "inf" || name == "nan") {
       auto literal = leaf(Expr::Kind::real, "", token.begin);
-      literal.node->real = name == "inf" ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
+      literal.node->real =
+          name == "inf" ? std::numeric_limits<double>::infinity() : std::numeric_limits<double>::quiet_NaN();
       return literal;
     }
     if (is_symbol("(")) return call(token);
@@ -346,12 +349,13 @@ class Parser {
   Parsed cast(const Token& name, std::vector<Parsed> args) {
     if (args.size() != 2) return count_error(name, "2: the value and a type", args.size());
     if (args[1].node->kind != Expr::Kind::name || args[1].node->text.find('.') != std::string::npos)
-      return fail(name, std::string(name.text) + " takes a type's name as its second argument", "such as f32, or an option's name",
-                  "");
+      return fail(name, std::string(name.text) + " takes a type's name as its second argument",
+                  "such as f32, or an option's name", "");
     std::string type = args[1].node->text;
     args.pop_back();
     const bool bits = name.text == "bitcast";
-    auto node = make(bits ? Expr::Kind::call : Expr::Kind::cast, bits ? Op::bitcast : Op::add, std::move(args), name.begin);
+    auto node =
+        make(bits ? Expr::Kind::call : Expr::Kind::cast, bits ? Op::bitcast : Op::add, std::move(args), name.begin);
     if (node) node.node->text = std::move(type);
     return node;
   }
@@ -384,27 +388,37 @@ int operator_level(Op op) {
   switch (op) {
     case Op::logical_or: return or_level;
     case Op::logical_and: return and_level;
-    case Op::lt: case Op::le: case Op::gt: case Op::ge: case Op::eq: case Op::ne: return comparison_level;
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::eq:
+    case Op::ne: return comparison_level;
     case Op::bit_or: return bit_or_level;
     case Op::bit_xor: return bit_xor_level;
     case Op::bit_and: return bit_and_level;
-    case Op::shl: case Op::shr: return shift_level;
-    case Op::add: case Op::sub: return additive_level;
-    case Op::mul: case Op::div: case Op::floordiv: case Op::mod: return multiplicative_level;
+    case Op::shl:
+    case Op::shr: return shift_level;
+    case Op::add:
+    case Op::sub: return additive_level;
+    case Op::mul:
+    case Op::div:
+    case Op::floordiv:
+    case Op::mod: return multiplicative_level;
     default: return primary_level;
   }
 }
 
 const std::vector<Function>& functions() {
   static const std::vector<Function> table{
-      {"ceildiv", Op::ceildiv, 2, 2}, {"min", Op::min, 2, 16},      {"max", Op::max, 2, 16},
-      {"exp", Op::exp, 1, 1},         {"exp2", Op::exp2, 1, 1},     {"log", Op::log, 1, 1},
-      {"log2", Op::log2, 1, 1},       {"log1p", Op::log1p, 1, 1},   {"expm1", Op::expm1, 1, 1},
-      {"sqrt", Op::sqrt, 1, 1},       {"rsqrt", Op::rsqrt, 1, 1},   {"tanh", Op::tanh, 1, 1},
-      {"sigmoid", Op::sigmoid, 1, 1}, {"erf", Op::erf, 1, 1},       {"sin", Op::sin, 1, 1},
-      {"cos", Op::cos, 1, 1},         {"pow", Op::pow, 2, 2},       {"abs", Op::abs, 1, 1},
-      {"floor", Op::floor, 1, 1},     {"ceil", Op::ceil, 1, 1},     {"round", Op::round, 1, 1},
-      {"fma", Op::fma, 3, 3},         {"isnan", Op::isnan, 1, 1},   {"isinf", Op::isinf, 1, 1},
+      {"ceildiv", Op::ceildiv, 2, 2},   {"min", Op::min, 2, 16},    {"max", Op::max, 2, 16},
+      {"exp", Op::exp, 1, 1},           {"exp2", Op::exp2, 1, 1},   {"log", Op::log, 1, 1},
+      {"log2", Op::log2, 1, 1},         {"log1p", Op::log1p, 1, 1}, {"expm1", Op::expm1, 1, 1},
+      {"sqrt", Op::sqrt, 1, 1},         {"rsqrt", Op::rsqrt, 1, 1}, {"tanh", Op::tanh, 1, 1},
+      {"sigmoid", Op::sigmoid, 1, 1},   {"erf", Op::erf, 1, 1},     {"sin", Op::sin, 1, 1},
+      {"cos", Op::cos, 1, 1},           {"pow", Op::pow, 2, 2},     {"abs", Op::abs, 1, 1},
+      {"floor", Op::floor, 1, 1},       {"ceil", Op::ceil, 1, 1},   {"round", Op::round, 1, 1},
+      {"fma", Op::fma, 3, 3},           {"isnan", Op::isnan, 1, 1}, {"isinf", Op::isinf, 1, 1},
       {"popcount", Op::popcount, 1, 1}, {"clz", Op::clz, 1, 1},     {"mulhi", Op::mulhi, 2, 2},
   };
   return table;
@@ -413,12 +427,14 @@ const std::vector<Function>& functions() {
 bool is_name(std::string_view name) {
   if (name.empty() || name.size() > 64) return false;
   const auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
-  return letter(name[0]) && std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
+  return letter(name[0]) &&
+         std::all_of(name.begin(), name.end(), [&](char c) { return letter(c) || (c >= '0' && c <= '9'); });
 }
 
 bool is_reserved(std::string_view name) {
-  static const std::vector<std::string_view> words{"if",  "else", "and",    "or",   "not",     "true",  "false", "True", "False",
-                                                   "inf", "nan",  "select", "cast", "bitcast", "index", "bid",   "target"};
+  static const std::vector<std::string_view> words{"if",    "else",    "and",   "or",  "not",   "true",
+                                                   "false", "True",    "False", "inf", "nan",   "select",
+                                                   "cast",  "bitcast", "index", "bid", "target"};
   if (std::find(words.begin(), words.end(), name) != words.end() || dtype_from_name(name)) return true;
   const auto& table = functions();
   return std::any_of(table.begin(), table.end(), [&](const Function& f) { return f.name == name; });

@@ -35,7 +35,8 @@ class Tokenizer {
     }
     std::vector<Token> tokens;
     while (true) {
-      while (next_ < source_.size() && (source_[next_] == ' ' || source_[next_] == '\t' || source_[next_] == '\n')) ++next_;
+      while (next_ < source_.size() && (source_[next_] == ' ' || source_[next_] == '\t' || source_[next_] == '\n'))
+        ++next_;
       Token token;
       token.begin = static_cast<std::uint32_t>(next_);
       KILN_CHECK(read(token));
@@ -98,7 +99,10 @@ class Tokenizer {
       while (is_letter(peek()) || is_digit(peek())) ++next_;
     } else {
       while (is_digit(peek())) ++next_;
-      if (peek() == '.') { real = true; ++next_; }
+      if (peek() == '.') {
+        real = true;
+        ++next_;
+      }
       while (is_digit(peek())) ++next_;
       const bool sign = peek(1) == '+' || peek(1) == '-';
       if ((peek() == 'e' || peek() == 'E') && is_digit(peek(sign ? 2 : 1))) {
@@ -106,7 +110,10 @@ class Tokenizer {
         next_ += sign ? 2 : 1;
         while (is_digit(peek())) ++next_;
       }
-      while (is_letter(peek()) || is_digit(peek())) { base = 0; ++next_; }  // "12ab" is no number
+      while (is_letter(peek()) || is_digit(peek())) {
+        base = 0;
+        ++next_;
+      }  // "12ab" is no number
     }
     const auto text = source_.substr(begin, next_ - begin);
     const bool leading_zero = !real && base == 10 && text.size() > 1 && text[0] == '0';
@@ -134,7 +141,8 @@ class Tokenizer {
 
   Status number_error(std::size_t begin, std::string message, std::string expected = "") {
     auto d = at(begin, next_ - begin, std::move(message));
-    d.expected = expected.empty() ? "an integer such as 12 or 0x1f, or a number such as 1.5 or 1e-5" : std::move(expected);
+    d.expected =
+        expected.empty() ? "an integer such as 12 or 0x1f, or a number such as 1.5 or 1e-5" : std::move(expected);
     d.found = std::string(source_.substr(begin, next_ - begin));
     return expression_error(source_, std::move(d));
   }

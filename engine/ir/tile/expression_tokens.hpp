@@ -12,7 +12,7 @@ namespace kiln::tile {
 
 struct Token {
   enum class Kind : std::uint8_t { end, integer, real, name, symbol } kind = Kind::end;
-  std::string_view text;      // a view into the source; `and`, `or`, `not` come as "&&", "||", "!"
+  std::string_view text;  // a view into the source; `and`, `or`, `not` come as "&&", "||", "!"
   std::int64_t integer = 0;
   double real = 0;
   std::uint32_t begin = 0, end = 0;  // bytes of the source

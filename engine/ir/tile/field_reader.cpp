@@ -19,7 +19,8 @@ void ReadContext::mistake(const std::string& pointer, std::string message, std::
 }
 
 void ReadContext::not_yet(const std::string& pointer, const std::string& what, std::string hint) {
-  mistake(pointer, "not yet: " + what + " is part of the design, and this version does not have it", "", "", std::move(hint));
+  mistake(pointer, "not yet: " + what + " is part of the design, and this version does not have it", "", "",
+          std::move(hint));
 }
 
 void ReadContext::parse_failed(const std::string& pointer, const Error& error) {
@@ -43,7 +44,8 @@ const JsonNode* FieldReader::optional(std::string_view name) {
 const JsonNode* FieldReader::required(std::string_view name) {
   const JsonNode* found = optional(name);
   if (!found && valid_)
-    context_.mistake(pointer_, what_ + " needs the field '" + std::string(name) + "'", "'" + std::string(name) + "'", "no such field");
+    context_.mistake(pointer_, what_ + " needs the field '" + std::string(name) + "'", "'" + std::string(name) + "'",
+                     "no such field");
   return found;
 }
 
@@ -98,8 +100,8 @@ std::vector<std::string> FieldReader::names(std::string_view field, std::size_t 
   std::vector<std::string> names;
   if (!node) return names;
   if (node->kind != JsonNode::Kind::array || node->items.empty() || node->items.size() > count_max) {
-    context_.mistake(pointer(field), "'" + std::string(field) + "' is an array of names", "1 to " + std::to_string(count_max) + " names",
-                     describe(*node));
+    context_.mistake(pointer(field), "'" + std::string(field) + "' is an array of names",
+                     "1 to " + std::to_string(count_max) + " names", describe(*node));
     return names;
   }
   for (std::size_t i = 0; i < node->items.size(); ++i)
@@ -130,8 +132,8 @@ std::size_t FieldReader::choice(std::string_view field, const std::vector<std::s
     const auto found = std::find(choices.begin(), choices.end(), node->text);
     if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
   }
-  context_.mistake(pointer(field), "unknown value of '" + std::string(field) + "'", "one of " + name_list(choices), describe(*node),
-                   nearest_hint(node->text, choices));
+  context_.mistake(pointer(field), "unknown value of '" + std::string(field) + "'", "one of " + name_list(choices),
+                   describe(*node), nearest_hint(node->text, choices));
   return otherwise;
 }
 
@@ -188,14 +190,15 @@ void check_declared(ReadContext& context, const std::string& name, const std::st
   if (!is_name(name))
     context.mistake(pointer, "not a name", "[A-Za-z_][A-Za-z0-9_]{0,63}", json_quote(name.substr(0, 80)));
   else if (is_reserved(name))
-    context.mistake(pointer, "'" + name + "' is a word of the expression language and cannot be declared", "another name", name,
-                    "such as " + name.substr(0, 60) + "_");
+    context.mistake(pointer, "'" + name + "' is a word of the expression language and cannot be declared",
+                    "another name", name, "such as " + name.substr(0, 60) + "_");
 }
 
 std::int64_t read_integer(ReadContext& context, const JsonNode& node, const std::string& pointer) {
   if (node.kind == JsonNode::Kind::integer && node.in_range) return node.integer;
   const bool large = node.kind == JsonNode::Kind::integer;
-  context.mistake(pointer, large ? "the integer does not fit in 64 bits" : "not an integer", "an integer", describe(node));
+  context.mistake(pointer, large ? "the integer does not fit in 64 bits" : "not an integer", "an integer",
+                  describe(node));
   return 0;
 }
 

@@ -1,4 +1,5 @@
-// Reading the fields of JSON objects with every mistake reported and the reading going on: the tools of the program reader.
+// Reading the fields of JSON objects with every mistake reported and the reading going on: the tools of the program
+// reader.
 #pragma once
 
 #include <functional>
@@ -40,9 +41,9 @@ class FieldReader {
   // The field exists in the design but not in this version: reported when present.
   void not_yet(std::string_view name, const std::string& what);
 
-  std::string name(std::string_view field);                       // required, a name
-  std::string name_or_empty(std::string_view field);              // optional
-  Text text(std::string_view field);                              // required, an expression
+  std::string name(std::string_view field);           // required, a name
+  std::string name_or_empty(std::string_view field);  // optional
+  Text text(std::string_view field);                  // required, an expression
   Text text_or_absent(std::string_view field);
   std::vector<Text> texts(std::string_view field, std::size_t count_max);  // required array of expressions, not empty
   std::vector<Text> texts_or_absent(std::string_view field, std::size_t count_max);
@@ -50,7 +51,8 @@ class FieldReader {
   bool boolean(std::string_view field, bool otherwise);
   std::int64_t integer(std::string_view field, std::int64_t otherwise);
   // Index into `choices`; reports and gives 0 for anything else.
-  std::size_t choice(std::string_view field, const std::vector<std::string>& choices, std::size_t otherwise, bool is_required);
+  std::size_t choice(std::string_view field, const std::vector<std::string>& choices, std::size_t otherwise,
+                     bool is_required);
 
   void finish();
 

@@ -13,7 +13,8 @@ constexpr const char* version = "tile/1";
 
 // Calls `read(name, node, pointer)` for each field of an object of declarations.
 template <class F>
-void each_declaration(ReadContext& context, const JsonNode& node, const std::string& pointer, const char* what, F&& read) {
+void each_declaration(ReadContext& context, const JsonNode& node, const std::string& pointer, const char* what,
+                      F&& read) {
   if (node.kind != JsonNode::Kind::object) {
     context.mistake(pointer, std::string(what) + " are an object, a declaration a name", "an object", describe(node));
     return;
@@ -37,17 +38,21 @@ Symbol read_symbol(ReadContext& context, const std::string& name, const JsonNode
   FieldReader fields(context, node, pointer, "a symbol");
   symbol.dynamic = fields.choice("kind", {"static", "dynamic"}, 0, false) == 1;
   if (symbol.dynamic)
-    context.not_yet(fields.pointer("kind"), "a dynamic symbol", "make it static: it is bound when the kernel is compiled");
+    context.not_yet(fields.pointer("kind"), "a dynamic symbol",
+                    "make it static: it is bound when the kernel is compiled");
   symbol.multiple_of = fields.integer("multiple_of", 1);
   if (symbol.multiple_of < 1) {
-    context.mistake(fields.pointer("multiple_of"), "'multiple_of' is at least 1", "1 or more", std::to_string(symbol.multiple_of));
+    context.mistake(fields.pointer("multiple_of"), "'multiple_of' is at least 1", "1 or more",
+                    std::to_string(symbol.multiple_of));
     symbol.multiple_of = 1;
   }
   if (fields.optional("min")) symbol.min = fields.integer("min", 0);
   if (fields.optional("max")) symbol.max = fields.integer("max", 0);
-  for (const auto& [field, value] : {std::pair{"min", symbol.min}, std::pair{"max", symbol.max}, std::pair{"multiple_of", std::optional(symbol.multiple_of)}})
+  for (const auto& [field, value] : {std::pair{"min", symbol.min}, std::pair{"max", symbol.max},
+                                     std::pair{"multiple_of", std::optional(symbol.multiple_of)}})
     if (value && (*value < 0 || *value > size_max))
-      context.mistake(fields.pointer(field), "sizes are from 0 to " + std::to_string(size_max), "", std::to_string(*value));
+      context.mistake(fields.pointer(field), "sizes are from 0 to " + std::to_string(size_max), "",
+                      std::to_string(*value));
   if (symbol.min && symbol.max && *symbol.min > *symbol.max)
     context.mistake(fields.pointer("min"), "'min' is larger than 'max'", "min <= max", std::to_string(*symbol.min));
   fields.finish();
@@ -56,13 +61,15 @@ Symbol read_symbol(ReadContext& context, const std::string& name, const JsonNode
 
 void read_symbols(ReadContext& context, const JsonNode& node, const std::string& pointer, Program& program) {
   if (node.kind != JsonNode::Kind::array) {
-    each_declaration(context, node, pointer, "symbols", [&](const std::string& name, const JsonNode& item, const std::string& at) {
-      program.symbols.push_back(read_symbol(context, name, item, at));
-    });
+    each_declaration(context, node, pointer, "symbols",
+                     [&](const std::string& name, const JsonNode& item, const std::string& at) {
+                       program.symbols.push_back(read_symbol(context, name, item, at));
+                     });
     return;
   }
   if (node.items.size() > declarations_max) {
-    context.mistake(pointer, "too many symbols", "at most " + std::to_string(declarations_max), std::to_string(node.items.size()));
+    context.mistake(pointer, "too many symbols", "at most " + std::to_string(declarations_max),
+                    std::to_string(node.items.size()));
     return;
   }
   for (std::size_t i = 0; i < node.items.size(); ++i) {
@@ -87,7 +94,8 @@ Option read_option(ReadContext& context, const std::string& name, const JsonNode
       context.mistake(pointer, "an option of type 'name' lists its choices", "'choices'", "no such field");
     return option;
   }
-  if (option.kind == Option::Kind::boolean) context.mistake(fields.pointer("choices"), "a boolean has no choices", "", "");
+  if (option.kind == Option::Kind::boolean)
+    context.mistake(fields.pointer("choices"), "a boolean has no choices", "", "");
   option.choices = fields.names("choices", 64);
   for (std::size_t i = 0; i < option.choices.size(); ++i) {
     const std::string at = pointer_to(fields.pointer("choices"), i);
@@ -103,13 +111,15 @@ Param read_param(ReadContext& context, const JsonNode& node, const std::string& 
   Param param;
   param.pointer = pointer;
   FieldReader fields(context, node, pointer, "a parameter");
-  if (const JsonNode* name = fields.required("name")) param.name = read_declared(context, *name, fields.pointer("name"));
+  if (const JsonNode* name = fields.required("name"))
+    param.name = read_declared(context, *name, fields.pointer("name"));
   param.scalar = fields.boolean("scalar", false);
   param.dtype = fields.text("dtype");
   param.when = fields.text_or_absent("when");
   if (param.scalar) {
     for (const char* field : {"shape", "strides", "access", "may_alias"})
-      if (fields.optional(field)) context.mistake(fields.pointer(field), "a scalar has no '" + std::string(field) + "'");
+      if (fields.optional(field))
+        context.mistake(fields.pointer(field), "a scalar has no '" + std::string(field) + "'");
   } else {
     param.shape = fields.texts("shape", tensor_rank_max);
     param.strides = fields.texts_or_absent("strides", tensor_rank_max);
@@ -135,9 +145,11 @@ Tunable read_tunable(ReadContext& context, const std::string& name, const JsonNo
   tunable.default_value = fields.text("default");
   if (const JsonNode* candidates = fields.optional("candidates")) {
     if (candidates->kind != JsonNode::Kind::array || candidates->items.size() > candidates_max)
-      context.mistake(fields.pointer("candidates"), "'candidates' is an array of integers", "at most 64 integers", describe(*candidates));
+      context.mistake(fields.pointer("candidates"), "'candidates' is an array of integers", "at most 64 integers",
+                      describe(*candidates));
     for (std::size_t i = 0; i < candidates->items.size() && i < candidates_max; ++i)
-      tunable.candidates.push_back(read_integer(context, candidates->items[i], pointer_to(fields.pointer("candidates"), i)));
+      tunable.candidates.push_back(
+          read_integer(context, candidates->items[i], pointer_to(fields.pointer("candidates"), i)));
   }
   fields.finish();
   return tunable;
@@ -159,7 +171,8 @@ Launch read_launch(ReadContext& context, const JsonNode& node, const std::string
 void read_list_fields(ReadContext& context, FieldReader& fields, Program& program) {
   if (const JsonNode* params = fields.required("params")) {
     if (params->kind != JsonNode::Kind::array || params->items.size() > declarations_max)
-      context.mistake(fields.pointer("params"), "'params' is an array of parameters", "at most 256 objects", describe(*params));
+      context.mistake(fields.pointer("params"), "'params' is an array of parameters", "at most 256 objects",
+                      describe(*params));
     for (std::size_t i = 0; i < params->items.size() && i < declarations_max; ++i)
       program.params.push_back(read_param(context, params->items[i], pointer_to(fields.pointer("params"), i)));
   }
@@ -168,7 +181,8 @@ void read_list_fields(ReadContext& context, FieldReader& fields, Program& progra
     program.constraints = fields.texts_or_absent("constraints", declarations_max);
   if (const JsonNode* launches = fields.required("launches")) {
     if (launches->kind != JsonNode::Kind::array || launches->items.empty())
-      context.mistake(fields.pointer("launches"), "'launches' is an array of launches", "one launch", describe(*launches));
+      context.mistake(fields.pointer("launches"), "'launches' is an array of launches", "one launch",
+                      describe(*launches));
     if (launches->items.size() > 1)
       context.not_yet(pointer_to(fields.pointer("launches"), 1), "a second launch", "make it a program of its own");
     for (std::size_t i = 0; i < launches->items.size() && i < 8; ++i)
@@ -179,19 +193,22 @@ void read_list_fields(ReadContext& context, FieldReader& fields, Program& progra
 void read_top(ReadContext& context, const JsonNode& root, Program& program) {
   FieldReader fields(context, root, "", "a program");
   if (!fields.valid()) return;
-  if (const JsonNode* kiln = fields.required("kiln"); kiln && (kiln->kind != JsonNode::Kind::string || kiln->text != version))
+  if (const JsonNode* kiln = fields.required("kiln");
+      kiln && (kiln->kind != JsonNode::Kind::string || kiln->text != version))
     context.mistake("/kiln", "unknown format version", std::string("\"") + version + "\"", describe(*kiln));
   if (const JsonNode* name = fields.required("name")) program.name = read_name(context, *name, "/name");
   if (const JsonNode* symbols = fields.optional("symbols")) read_symbols(context, *symbols, "/symbols", program);
   if (const JsonNode* options = fields.optional("options")) {
-    each_declaration(context, *options, "/options", "options", [&](const std::string& name, const JsonNode& node, const std::string& at) {
-      program.options.push_back(read_option(context, name, node, at));
-    });
+    each_declaration(context, *options, "/options", "options",
+                     [&](const std::string& name, const JsonNode& node, const std::string& at) {
+                       program.options.push_back(read_option(context, name, node, at));
+                     });
   }
   if (const JsonNode* tunables = fields.optional("tunables")) {
-    each_declaration(context, *tunables, "/tunables", "tunables", [&](const std::string& name, const JsonNode& node, const std::string& at) {
-      program.tunables.push_back(read_tunable(context, name, node, at));
-    });
+    each_declaration(context, *tunables, "/tunables", "tunables",
+                     [&](const std::string& name, const JsonNode& node, const std::string& at) {
+                       program.tunables.push_back(read_tunable(context, name, node, at));
+                     });
   }
   read_list_fields(context, fields, program);
   fields.not_yet("workspace", "workspace");
@@ -211,7 +228,9 @@ Result<Program> read_program(std::string_view json, const ReadLimits& limits) {
   if (!diagnostics.has_errors()) return program;
   auto list = diagnostics.take();
   const std::size_t count = list.size();
-  return program_error(count == 1 ? "the program has a mistake" : "the program has " + std::to_string(count) + " mistakes", std::move(list));
+  return program_error(
+      count == 1 ? "the program has a mistake" : "the program has " + std::to_string(count) + " mistakes",
+      std::move(list));
 }
 
 }  // namespace kiln::tile

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t tile_rank_max = 4, tensor_rank_max = 8;
 
-const std::vector<std::string> statement_names{"alloc", "copy", "fill", "gemm", "map", "reduce", "for", "if", "let", "sync"};
+const std::vector<std::string> statement_names{"alloc",  "copy", "fill", "gemm", "map",
+                                               "reduce", "for",  "if",   "let",  "sync"};
 const std::vector<std::string> later_statements{"scan", "while", "atomic", "print", "assert"};
 
 Region read_region_object(ReadContext& context, const JsonNode& node, const std::string& pointer) {
@@ -19,7 +20,8 @@ Region read_region_object(ReadContext& context, const JsonNode& node, const std:
   region.name = fields.name("name");
   if (const JsonNode* at = fields.optional("at")) {
     if (at->kind != JsonNode::Kind::array || at->items.empty() || at->items.size() > tensor_rank_max)
-      context.mistake(fields.pointer("at"), "'at' is an array with an index or a range per axis", "1 to 8 strings", describe(*at));
+      context.mistake(fields.pointer("at"), "'at' is an array with an index or a range per axis", "1 to 8 strings",
+                      describe(*at));
     for (std::size_t i = 0; i < at->items.size() && i < tensor_rank_max; ++i) {
       const std::string place = pointer_to(fields.pointer("at"), i);
       const JsonNode& item = at->items[i];
@@ -67,11 +69,13 @@ Region region_field(ReadContext& context, FieldReader& fields, std::string_view 
 
 Alloc read_alloc(ReadContext& context, FieldReader& fields) {
   Alloc alloc;
-  if (const JsonNode* name = fields.required("name")) alloc.name = read_declared(context, *name, fields.pointer("name"));
+  if (const JsonNode* name = fields.required("name"))
+    alloc.name = read_declared(context, *name, fields.pointer("name"));
   alloc.space = static_cast<Space>(fields.choice("space", {"shared", "fragment", "local"}, 1, true));
   alloc.dtype = fields.text("dtype");
   alloc.shape = fields.texts("shape", tile_rank_max);
-  if (const JsonNode* layout = fields.optional("layout")) alloc.layout = read_layout(context, *layout, fields.pointer("layout"));
+  if (const JsonNode* layout = fields.optional("layout"))
+    alloc.layout = read_layout(context, *layout, fields.pointer("layout"));
   return alloc;
 }
 
@@ -82,8 +86,8 @@ Copy read_copy(ReadContext& context, FieldReader& fields) {
   copy.fill = fields.text_or_absent("fill");
   if (const JsonNode* limit = fields.optional("limit")) {
     if (limit->kind != JsonNode::Kind::array || limit->items.empty() || limit->items.size() > tile_rank_max)
-      context.mistake(fields.pointer("limit"), "'limit' is an array, one entry a ranged axis", "expressions, or null for none",
-                      describe(*limit));
+      context.mistake(fields.pointer("limit"), "'limit' is an array, one entry a ranged axis",
+                      "expressions, or null for none", describe(*limit));
     for (std::size_t i = 0; i < limit->items.size() && i < tile_rank_max; ++i) {
       const std::string place = pointer_to(fields.pointer("limit"), i);
       const bool none = limit->items[i].kind == JsonNode::Kind::null;
@@ -147,7 +151,8 @@ Map read_map(ReadContext& context, FieldReader& fields) {
   const JsonNode* body = fields.required("body");
   if (!body) return map;
   if (body->kind != JsonNode::Kind::array || body->items.empty()) {
-    context.mistake(fields.pointer("body"), "a map's body is an array of items", "{\"set\": …, \"value\": …} or {\"let\": …, \"value\": …}",
+    context.mistake(fields.pointer("body"), "a map's body is an array of items",
+                    "{\"set\": …, \"value\": …} or {\"let\": …, \"value\": …}",
                     body->kind == JsonNode::Kind::array ? "an empty array" : describe(*body));
     return map;
   }
@@ -191,7 +196,8 @@ If read_if(ReadContext& context, FieldReader& fields) {
   If branch;
   branch.condition = fields.text("condition");
   if (const JsonNode* then = fields.required("then")) branch.then = read_body(context, *then, fields.pointer("then"));
-  if (const JsonNode* otherwise = fields.optional("else")) branch.otherwise = read_body(context, *otherwise, fields.pointer("else"));
+  if (const JsonNode* otherwise = fields.optional("else"))
+    branch.otherwise = read_body(context, *otherwise, fields.pointer("else"));
   return branch;
 }
 
@@ -274,15 +280,17 @@ LayoutSpec read_layout(ReadContext& context, const JsonNode& node, const std::st
   } else if (node.kind == JsonNode::Kind::object && node.find("swizzle")) {
     FieldReader fields(context, node, pointer, "a layout");
     FieldReader swizzle(context, *fields.required("swizzle"), fields.pointer("swizzle"), "a swizzle");
-    text = "swizzle:" + std::to_string(swizzle.integer("chunk_bytes", 16)) + "," + std::to_string(swizzle.integer("row_divisor", 1)) +
-           "," + std::to_string(swizzle.integer("rows_mod", 8));
+    text = "swizzle:" + std::to_string(swizzle.integer("chunk_bytes", 16)) + "," +
+           std::to_string(swizzle.integer("row_divisor", 1)) + "," + std::to_string(swizzle.integer("rows_mod", 8));
     swizzle.finish();
     fields.finish();
   }
   const auto layout = layout_spec_from_text(text);
   if (!layout)
-    context.mistake(pointer, "no layout", "\"auto\", \"row_major\", {\"pad\": bytes up to 4096} or {\"swizzle\": {\"chunk_bytes\": 8 or 16, "
-                    "\"row_divisor\": a power of two, \"rows_mod\": a power of two}}", text.empty() ? describe(node) : text);
+    context.mistake(pointer, "no layout",
+                    "\"auto\", \"row_major\", {\"pad\": bytes up to 4096} or {\"swizzle\": {\"chunk_bytes\": 8 or 16, "
+                    "\"row_divisor\": a power of two, \"rows_mod\": a power of two}}",
+                    text.empty() ? describe(node) : text);
   return layout.value_or(LayoutSpec{});
 }
 

@@ -12,10 +12,10 @@ enum class NameKind : std::uint8_t { symbol, option, choice, tunable, tensor, sc
 
 // What an expression may look at, by where it stands.
 enum class Place : std::uint8_t {
-  types,     // an option's default: types, choices, options
-  compile,   // shapes, grids, `when` …: and symbols, tunables, target.*
-  uniform,   // starts, bounds, conditions: and block ids, loop variables, lets, scalars
-  element,   // values of a map: and indices of the map, elements of tiles and tensors
+  types,    // an option's default: types, choices, options
+  compile,  // shapes, grids, `when` …: and symbols, tunables, target.*
+  uniform,  // starts, bounds, conditions: and block ids, loop variables, lets, scalars
+  element,  // values of a map: and indices of the map, elements of tiles and tensors
 };
 
 const char* kind_name(NameKind kind) {
@@ -56,7 +56,8 @@ const char* place_name(Place place) {
   switch (place) {
     case Place::types: return "an option's default, which may use types, choices and earlier options";
     case Place::compile: return "a compile-time expression, which may use symbols, options, tunables and target.*";
-    case Place::uniform: return "an expression of the whole block, which may also use bid, loop variables, lets and scalars";
+    case Place::uniform:
+      return "an expression of the whole block, which may also use bid, loop variables, lets and scalars";
     case Place::element: return "a map";
   }
   return "";
@@ -106,7 +107,8 @@ class NameVerifier {
     std::size_t rank;
   };
 
-  void mistake(const std::string& pointer, std::string message, std::string expected, std::string found, std::string hint) {
+  void mistake(const std::string& pointer, std::string message, std::string expected, std::string found,
+               std::string hint) {
     Diagnostic d;
     d.pointer = pointer;
     d.message = std::move(message);
@@ -134,8 +136,8 @@ class NameVerifier {
     const auto [at, added] = names_.emplace(name, entry);
     if (!added) {
       if (entry.kind == NameKind::choice && at->second.kind == NameKind::choice) return;  // options may share choices
-      mistake(pointer, "the name '" + name + "' is declared twice", "a name of its own", "it is already " + std::string(kind_name(at->second.kind)),
-              "rename one of the two");
+      mistake(pointer, "the name '" + name + "' is declared twice", "a name of its own",
+              "it is already " + std::string(kind_name(at->second.kind)), "rename one of the two");
       return;
     }
     declared_.push_back(name);
@@ -178,27 +180,32 @@ class NameVerifier {
     if (found == names_.end()) {
       if (contains(target_names, name) || contains(block_names, name))
         return mistake_in(text, expr, "'" + name + "' has no value here", place_name(place), "");
-      return mistake_in(text, expr, "nothing is called '" + name + "'", "a declared name", nearest_hint(name, known(place)));
+      return mistake_in(text, expr, "nothing is called '" + name + "'", "a declared name",
+                        nearest_hint(name, known(place)));
     }
     const NameKind kind = found->second.kind;
     if (fits(kind, place)) return;
     const bool storage = kind == NameKind::tensor || kind == NameKind::tile;
-    mistake_in(text, expr, "'" + name + "' is " + kind_name(kind) + (storage ? ", not a value" : " and has no value here"), place_name(place),
-               storage ? "elements are written " + name + "[…], inside a map" : "");
+    mistake_in(text, expr,
+               "'" + name + "' is " + kind_name(kind) + (storage ? ", not a value" : " and has no value here"),
+               place_name(place), storage ? "elements are written " + name + "[…], inside a map" : "");
   }
 
   void element(const Text& text, const Expr& expr, Place place) {
     const auto found = names_.find(expr.text);
-    const bool storage = found != names_.end() && (found->second.kind == NameKind::tensor || found->second.kind == NameKind::tile);
+    const bool storage =
+        found != names_.end() && (found->second.kind == NameKind::tensor || found->second.kind == NameKind::tile);
     if (!storage) {
-      const std::string what = found == names_.end() ? "nothing is called '" + expr.text + "'"
-                                                     : "'" + expr.text + "' is " + kind_name(found->second.kind) + " and has no elements";
+      const std::string what = found == names_.end()
+                                   ? "nothing is called '" + expr.text + "'"
+                                   : "'" + expr.text + "' is " + kind_name(found->second.kind) + " and has no elements";
       return mistake_in(text, expr, what, "a tile or a tensor", nearest_hint(expr.text, known_storage()));
     }
     if (place != Place::element)
       return mistake_in(text, expr, "an element cannot be read here", place_name(place), "read it in a map");
     if (found->second.rank != expr.args.size())
-      mistake_in(text, expr, "'" + expr.text + "' has " + std::to_string(found->second.rank) + " axes", "one index an axis", "");
+      mistake_in(text, expr, "'" + expr.text + "' has " + std::to_string(found->second.rank) + " axes",
+                 "one index an axis", "");
   }
 
   void walk(const Text& text, const Expr& expr, Place place) {
@@ -226,7 +233,9 @@ class NameVerifier {
     const auto found = names_.find(name);
     if (found != names_.end() && found->second.kind == NameKind::tile) return;
     const bool tensor = found != names_.end() && found->second.kind == NameKind::tensor;
-    mistake(pointer, found == names_.end() ? "no tile is called '" + name + "'" : "'" + name + "' is " + kind_name(found->second.kind) + ", not a tile",
+    mistake(pointer,
+            found == names_.end() ? "no tile is called '" + name + "'"
+                                  : "'" + name + "' is " + kind_name(found->second.kind) + ", not a tile",
             "a tile", name, tensor ? "copy it into a tile first" : nearest_hint(name, known_storage()));
   }
 
@@ -234,10 +243,12 @@ class NameVerifier {
     if (region.name.empty()) return;
     for (const auto& axis : region.at) expression(axis.start, Place::uniform);
     const auto found = names_.find(region.name);
-    const bool storage = found != names_.end() && (found->second.kind == NameKind::tensor || found->second.kind == NameKind::tile);
+    const bool storage =
+        found != names_.end() && (found->second.kind == NameKind::tensor || found->second.kind == NameKind::tile);
     if (!storage) {
-      mistake(region.pointer, found == names_.end() ? "nothing is called '" + region.name + "'"
-                                                    : "'" + region.name + "' is " + std::string(kind_name(found->second.kind)),
+      mistake(region.pointer,
+              found == names_.end() ? "nothing is called '" + region.name + "'"
+                                    : "'" + region.name + "' is " + std::string(kind_name(found->second.kind)),
               "a tensor or a tile", region.name, nearest_hint(region.name, known_storage()));
       return;
     }
@@ -245,8 +256,8 @@ class NameVerifier {
     if (region.at.size() == rank || (region.at.empty() && found->second.kind == NameKind::tile)) return;
     std::string example = region.name + "[0:";
     for (std::size_t i = 1; i < rank; ++i) example += ", 0:";
-    mistake(region.pointer, "'" + region.name + "' has " + std::to_string(rank) + " axes", "an index or a range for each",
-            std::to_string(region.at.size()), "such as " + example + "]");
+    mistake(region.pointer, "'" + region.name + "' has " + std::to_string(rank) + " axes",
+            "an index or a range for each", std::to_string(region.at.size()), "such as " + example + "]");
   }
 
   void statement(const Stmt& stmt, const Map& map) {
@@ -259,13 +270,14 @@ class NameVerifier {
       if (item.target.empty()) continue;
       expressions(item.indices, Place::element);
       const auto found = names_.find(item.target);
-      const bool storage = found != names_.end() && (found->second.kind == NameKind::tensor || found->second.kind == NameKind::tile);
+      const bool storage =
+          found != names_.end() && (found->second.kind == NameKind::tensor || found->second.kind == NameKind::tile);
       if (!storage)
         mistake(item.pointer + "/set", "'" + item.target + "' is no tile or tensor", "a tile or a tensor", item.target,
                 nearest_hint(item.target, known_storage()));
       else if (found->second.rank != item.indices.size())
-        mistake(item.pointer + "/set", "'" + item.target + "' has " + std::to_string(found->second.rank) + " axes", "one index an axis",
-                std::to_string(item.indices.size()), "");
+        mistake(item.pointer + "/set", "'" + item.target + "' has " + std::to_string(found->second.rank) + " axes",
+                "one index an axis", std::to_string(item.indices.size()), "");
     }
     leave(mark);
   }
@@ -274,8 +286,8 @@ class NameVerifier {
     expression(alloc.dtype, Place::compile);
     expressions(alloc.shape, Place::compile);
     if (depth_ > 0)
-      mistake(stmt.pointer, "a tile is allocated inside a loop or a condition", "alloc at the top of a launch's body", "",
-              "move it out; a tile that exists only sometimes has a 'when'");
+      mistake(stmt.pointer, "a tile is allocated inside a loop or a condition", "alloc at the top of a launch's body",
+              "", "move it out; a tile that exists only sometimes has a 'when'");
     declare(alloc.name, {NameKind::tile, alloc.shape.size()}, stmt.pointer + "/name");
   }
   void statement(const Stmt&, const Copy& copy) {

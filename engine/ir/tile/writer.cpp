@@ -210,8 +210,8 @@ class ProgramWriter {
     if (spec.kind == LayoutSpec::Kind::row_major) return field("layout", "row_major");
     json_.key("layout");
     if (spec.kind == LayoutSpec::Kind::pad) return json_.raw("{\"pad\": " + std::to_string(spec.pad_bytes) + "}");
-    json_.raw("{\"swizzle\": {\"chunk_bytes\": " + std::to_string(spec.chunk_bytes) + ", \"row_divisor\": " + std::to_string(spec.row_divisor) +
-              ", \"rows_mod\": " + std::to_string(spec.rows_mod) + "}}");
+    json_.raw("{\"swizzle\": {\"chunk_bytes\": " + std::to_string(spec.chunk_bytes) + ", \"row_divisor\": " +
+              std::to_string(spec.row_divisor) + ", \"rows_mod\": " + std::to_string(spec.rows_mod) + "}}");
   }
   void statement(const Copy& copy) {
     field("op", "copy");

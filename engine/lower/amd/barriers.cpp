@@ -11,6 +11,7 @@ namespace {
 // Touched since the last barrier.
 struct Pending {
   std::set<int> lds_read, lds_written, tensors_read, tensors_written;
+  bool operator==(const Pending&) const = default;
   void merge(const Pending& other) {
     lds_read.insert(other.lds_read.begin(), other.lds_read.end());
     lds_written.insert(other.lds_written.begin(), other.lds_written.end());
@@ -52,12 +53,13 @@ class Placer {
     if (auto* loop = std::get_if<kernel::For>(&stmt.node)) {
       const Pending entry = pending;
       Pending around = entry;
-      for (int before = -1; before != count;) {
-        before = count;
-        Pending inside = around;
+      while (true) {
+        const int before = count;
+        Pending inside = around, next = entry;
         body(loop->body, inside);
-        around = entry;
-        around.merge(inside);
+        next.merge(inside);
+        if (count == before && next == around) break;
+        around = std::move(next);
       }
       pending = around;  // the loop may run or not
       return;

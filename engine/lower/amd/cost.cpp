@@ -30,7 +30,7 @@ void add_gemm(const Subject& subject, const GemmPlan& gemm, double runs, int wav
   }
   const double matrix = products * std::max(one.cycles, 8) * per_simd;
   cost.cycles += runs * (std::max(matrix, lds) + 0.25 * std::min(matrix, lds) + products * 4 * per_simd);
-  cost.registers = std::max(cost.registers, 2 * slice_registers);  // the next slice is read under this one's products
+  cost.registers = std::max(cost.registers, (gemm.read_ahead ? 2 : 1) * slice_registers);
 }
 
 // Operands that a loop leaves alone and that are read before it.

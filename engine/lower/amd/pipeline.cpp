@@ -201,7 +201,8 @@ Status Builder::translate_pipelined(const bound::For& loop, const std::vector<co
   }
   if (!once) {
     emit(made.body, kernel::Let{next, next_value}, "the last iteration loads its own tile again");
-    facts.set(next, inside.interval_of(loop.var), inside.divisor_of(loop.var));
+    const Interval of_loop = inside.interval_of(loop.var), of_value = interval_of(*next_value, facts);
+    facts.set(next, {std::max(of_loop.lo, of_value.lo), std::min(of_loop.hi, of_value.hi)}, inside.divisor_of(loop.var));
     for (std::size_t i = 0; i < prefetched.size(); ++i) {
       const auto& copy = std::get<bound::Copy>(prefetched[i]->node);
       pointer = prefetched[i]->pointer;

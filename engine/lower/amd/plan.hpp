@@ -45,6 +45,7 @@ struct GemmPlan {
   std::int64_t m = 0, n = 0, k = 0, k_slice = 0;  // k of one step of reads and products
   layout::RegLayout result;      // [m, n]
   OperandPlan a, b;
+  bool read_ahead = false;       // the next slice is read under this one's products
 };
 
 struct TilePlan {

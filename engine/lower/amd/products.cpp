@@ -52,12 +52,14 @@ Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm,
   const KeptOperands* keep = at == kept.end() ? nullptr : &at->second;
   const int held_a = made.a.in_registers ? held(made.a, gemm.transpose_a) : -1;
   const int held_b = made.b.in_registers ? held(made.b, !gemm.transpose_b) : -1;
-  // Reads run one slice ahead of the products, into the other of two arrays; the fence keeps them there.
+  // Reads run one slice ahead of the products, into the other of two arrays; the fence keeps them there. Where registers are
+  // short each slice is read when it is needed.
+  const int arrays = made.read_ahead ? 2 : 1;
   int read_a[2] = {-1, -1}, read_b[2] = {-1, -1};
   const auto read = [&](bool is_a, std::int64_t slice) {
     const bool in_registers = is_a ? held_a >= 0 : held_b >= 0;
     if (in_registers || (keep && !(is_a ? keep->a : keep->b).empty())) return false;
-    int& own = (is_a ? read_a : read_b)[slice % 2];
+    int& own = (is_a ? read_a : read_b)[slice % arrays];
     if (own < 0) {
       own = load_operand(made, is_a, slice, to);
     } else {
@@ -68,13 +70,18 @@ Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm,
   const auto operand = [&](bool is_a, std::int64_t slice) {
     if (const int whole = is_a ? held_a : held_b; whole >= 0) return whole;
     if (keep && !(is_a ? keep->a : keep->b).empty()) return (is_a ? keep->a : keep->b)[slice];
-    return (is_a ? read_a : read_b)[slice % 2];
+    return (is_a ? read_a : read_b)[slice % arrays];
   };
   const std::int64_t slices = made.k / made.k_slice;
-  read(true, 0);
-  read(false, 0);
+  if (made.read_ahead) {
+    read(true, 0);
+    read(false, 0);
+  }
   for (std::int64_t slice = 0; slice < slices; ++slice) {
-    if (slice + 1 < slices) {
+    if (!made.read_ahead) {
+      read(true, slice);
+      read(false, slice);
+    } else if (slice + 1 < slices) {
       const bool read_any = read(true, slice + 1);
       if (read(false, slice + 1) || read_any) emit(to, kernel::Sched{}, "reads one slice ahead");
     }

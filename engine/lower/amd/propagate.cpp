@@ -149,6 +149,15 @@ Status plan_operands(const Subject& subject, Plan& plan, const bound::Gemm& sour
   return ok();
 }
 
+// Registers of one slice of both operands that come from LDS, 4 bytes each.
+int slice_registers(const Subject& subject, const GemmPlan& gemm) {
+  int bytes = 0;
+  for (const OperandPlan* operand : {&gemm.a, &gemm.b}) {
+    if (!operand->in_registers) bytes += operand->layout.registers() * dtype_bytes(subject.tile(operand->tile).dtype);
+  }
+  return bytes / 4;
+}
+
 // Anchors for what no gemm reaches: the largest copy to or from a tensor gives its tile a coalesced layout.
 int next_unplaced(const Subject& subject, const Plan& plan) {
   int best = -1;
@@ -209,6 +218,7 @@ Status propagate(const Subject& subject, Plan& plan) {
     if (!source || !plan.gemms[site.stmt].instruction) continue;
     GemmPlan& gemm = plan.gemms[site.stmt];
     KILN_CHECK(plan_operands(subject, plan, *source, gemm));
+    gemm.read_ahead = slice_registers(subject, gemm) <= subject.target.vgprs_max / 8;
     const auto give = [&](const OperandPlan& operand, bool k_first) {
       if (operand.in_registers) place(plan, operand.tile, as_operand(operand.layout, k_first), "operand of a gemm");
     };

@@ -67,7 +67,41 @@ kernel::Map Translator::checked_map(const bound::Stmt& stmt, std::vector<int> in
 
 void Translator::map(const bound::Stmt& stmt, const bound::Map& map, kernel::Body& out) {
   for (std::size_t i = 0; i < map.index.size(); ++i) facts_.set_index(map.index[i], map.extent[i]);
-  out.push_back({stmt.pointer, "", checked_map(stmt, map.index, map.extent, map.body)});
+  kernel::Map node = checked_map(stmt, map.index, map.extent, map.body);
+  for (const Need& need : needs_of_map(map, needs_)) node.limit.push_back(need.bound());
+  out.push_back({stmt.pointer, "", std::move(node)});
+}
+
+void Translator::reduce(const bound::Stmt& stmt, const bound::Reduce& reduce, kernel::Body& out) {
+  kernel::Reduce node{reduce.op, reduce.from, reduce.to, reduce.axis, reduce.accumulate, -1};
+  const auto& to = needs_[reduce.to];
+  const int rank = static_cast<int>(launch_.tiles[reduce.from].shape.size());
+  for (int axis = 0; axis < rank; ++axis) {
+    node.limit.push_back(axis == reduce.axis ? nullptr : to[axis < reduce.axis ? axis : axis - 1].bound());
+  }
+  out.push_back({stmt.pointer, "", std::move(node)});
+}
+
+// From which index along `axis` on the tile holds zeros, by the one copy that writes it, a sibling in front of the product.
+ExprPtr Translator::zero_beyond(const bound::Body& siblings, const bound::Stmt& gemm, int tile, int axis) const {
+  if (plans_.tiles[tile].writers != 1) return nullptr;
+  for (const auto& stmt : siblings) {
+    if (&stmt == &gemm) return nullptr;
+    const auto* copy = std::get_if<bound::Copy>(&stmt.node);
+    if (copy == nullptr || copy->to.is_tensor || copy->to.id != tile || !copy->from.is_tensor || !copy->limit.empty()) continue;
+    const bool zero_fill = !copy->fill || (copy->fill->kind == Expr::Kind::integer && copy->fill->integer == 0) ||
+                           (copy->fill->kind == Expr::Kind::real && copy->fill->real == 0);
+    const bool whole = std::all_of(copy->to.start.begin(), copy->to.start.end(), [](const auto& e) { return constant_of(*e) == 0; });
+    if (!zero_fill || !whole || copy->shape != launch_.tiles[tile].shape) return nullptr;
+    const auto& tensor = program_.tensors[copy->from.id];
+    int next = 0;
+    for (std::size_t t = 0; t < tensor.shape.size(); ++t) {
+      if (!copy->from.ranged[t] || next++ != axis) continue;
+      if (stays_inside(*copy->from.start[t], copy->shape[axis], tensor.shape[t], facts_)) return nullptr;
+      return bound::make_binary(Op::sub, bound::make_integer(tensor.shape[t]), copy->from.start[t]);
+    }
+  }
+  return nullptr;
 }
 
 // The operand again, as f32 where it is narrower, contiguous along the axis that streams.
@@ -93,7 +127,7 @@ int Translator::operand_copy(const bound::Stmt& stmt, int tile, int contiguous, 
   return id;
 }
 
-void Translator::gemm(const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& out) {
+void Translator::gemm(const bound::Body& siblings, const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& out) {
   const GemmPlan plan = plans_.gemms[next_gemm_++];
   const auto& a_shape = launch_.tiles[gemm.a].shape;
   const auto& c_shape = launch_.tiles[gemm.c].shape;
@@ -114,6 +148,12 @@ void Translator::gemm(const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::
   }
   node.b = plan.copy_b ? operand_copy(stmt, gemm.b, gemm.transpose_b ? 0 : 1, 0, n, out) : gemm.b;
   node.c = gemm.c;
+  node.m_limit = needs_[gemm.c][0].bound();
+  node.n_limit = needs_[gemm.c][1].bound();
+  // Zeros on both sides add nothing.
+  const ExprPtr a_end = zero_beyond(siblings, stmt, gemm.a, gemm.transpose_a ? 0 : 1);
+  const ExprPtr b_end = zero_beyond(siblings, stmt, gemm.b, gemm.transpose_b ? 1 : 0);
+  if (a_end && b_end && same_expression(*a_end, *b_end)) node.k_limit = a_end;
   report_.decisions.push_back({"anchor", stmt.pointer,
                                "host.fma in blocks of " + std::to_string(plan.block.m) + "x" + std::to_string(plan.block.n) +
                                    " for a product of " + std::to_string(c_shape[0]) + "x" + std::to_string(c_shape[1]) + "x" +
@@ -133,7 +173,7 @@ Status Translator::loop(const bound::Stmt& stmt, const bound::For& loop, kernel:
   return {};
 }
 
-Status Translator::statement(const bound::Stmt& stmt, kernel::Body& out) {
+Status Translator::statement(const bound::Body& siblings, const bound::Stmt& stmt, kernel::Body& out) {
   KILN_CHECK(budget_.spend());
   if (const auto* node = std::get_if<bound::For>(&stmt.node)) return loop(stmt, *node, out);
   if (const auto* node = std::get_if<bound::Copy>(&stmt.node)) {
@@ -141,11 +181,11 @@ Status Translator::statement(const bound::Stmt& stmt, kernel::Body& out) {
   } else if (const auto* node = std::get_if<bound::Fill>(&stmt.node)) {
     out.push_back({stmt.pointer, "", kernel::Fill{node->tile, node->value}});
   } else if (const auto* node = std::get_if<bound::Gemm>(&stmt.node)) {
-    gemm(stmt, *node, out);
+    gemm(siblings, stmt, *node, out);
   } else if (const auto* node = std::get_if<bound::Map>(&stmt.node)) {
     map(stmt, *node, out);
   } else if (const auto* node = std::get_if<bound::Reduce>(&stmt.node)) {
-    out.push_back({stmt.pointer, "", kernel::Reduce{node->op, node->from, node->to, node->axis, node->accumulate, -1}});
+    reduce(stmt, *node, out);
   } else if (const auto* node = std::get_if<bound::If>(&stmt.node)) {
     kernel::If branch;
     branch.condition = node->condition;
@@ -160,7 +200,7 @@ Status Translator::statement(const bound::Stmt& stmt, kernel::Body& out) {
 }
 
 Status Translator::body(const bound::Body& statements, kernel::Body& out) {
-  for (const auto& stmt : statements) KILN_CHECK(statement(stmt, out));
+  for (const auto& stmt : statements) KILN_CHECK(statement(statements, stmt, out));
   return {};
 }
 

@@ -7,6 +7,7 @@
 #include "engine/ir/bound/program.hpp"
 #include "engine/ir/kernel/program.hpp"
 #include "engine/lower/bounds.hpp"
+#include "engine/lower/host/needs.hpp"
 #include "engine/lower/host/tiles.hpp"
 #include "engine/lower/lower.hpp"
 
@@ -17,18 +18,21 @@ class Translator {
  public:
   Translator(const bound::Program& program, const bound::Launch& launch, Plans& plans, kernel::Launch& out, Lowered& report,
              Budget& budget)
-      : program_(program), launch_(launch), plans_(plans), out_(out), report_(report), budget_(budget), facts_(launch.grid) {}
+      : program_(program), launch_(launch), plans_(plans), out_(out), report_(report), budget_(budget), facts_(launch.grid),
+        needs_(find_needs(program, launch)) {}
   Result<kernel::Body> translate();
 
  private:
   Status body(const bound::Body& statements, kernel::Body& out);
-  Status statement(const bound::Stmt& stmt, kernel::Body& out);
+  Status statement(const bound::Body& siblings, const bound::Stmt& stmt, kernel::Body& out);
   void copy(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
   bool direct(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
   void copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
-  void gemm(const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& out);
+  void gemm(const bound::Body& siblings, const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& out);
   int operand_copy(const bound::Stmt& stmt, int tile, int contiguous, std::int64_t rows, std::int64_t columns, kernel::Body& out);
   void map(const bound::Stmt& stmt, const bound::Map& map, kernel::Body& out);
+  void reduce(const bound::Stmt& stmt, const bound::Reduce& reduce, kernel::Body& out);
+  bound::ExprPtr zero_beyond(const bound::Body& siblings, const bound::Stmt& gemm, int tile, int axis) const;
   Status loop(const bound::Stmt& stmt, const bound::For& loop, kernel::Body& out);
 
   // A map and the flags of its accesses.
@@ -48,6 +52,7 @@ class Translator {
   Lowered& report_;
   Budget& budget_;
   Facts facts_;
+  Needs needs_;
   std::size_t next_gemm_ = 0;
 };
 

@@ -25,6 +25,7 @@ class Planner {
 
  private:
   Status visit(const bound::Body& body);
+  void count_writers(const bound::Stmt& stmt);
   Status gemm(const bound::Stmt& stmt, const bound::Gemm& gemm);
   void widen();
   void orient();
@@ -58,8 +59,22 @@ Status Planner::gemm(const bound::Stmt& stmt, const bound::Gemm& gemm) {
   return {};
 }
 
+void Planner::count_writers(const bound::Stmt& stmt) {
+  const auto written = [&](int tile) { ++plans_.tiles[tile].writers; };
+  if (const auto* node = std::get_if<bound::Copy>(&stmt.node); node && !node->to.is_tensor) written(node->to.id);
+  if (const auto* node = std::get_if<bound::Fill>(&stmt.node)) written(node->tile);
+  if (const auto* node = std::get_if<bound::Gemm>(&stmt.node)) written(node->c);
+  if (const auto* node = std::get_if<bound::Reduce>(&stmt.node)) written(node->to);
+  if (const auto* node = std::get_if<bound::Map>(&stmt.node)) {
+    for (const auto& item : node->body) {
+      if (item.let < 0 && !item.tensor) written(item.target);
+    }
+  }
+}
+
 Status Planner::visit(const bound::Body& body) {
   for (const auto& stmt : body) {
+    count_writers(stmt);
     if (const auto* node = std::get_if<bound::Gemm>(&stmt.node)) KILN_CHECK(gemm(stmt, *node));
     if (const auto* node = std::get_if<bound::Reduce>(&stmt.node)) plans_.tiles[node->to].may_widen = false;
     if (const auto* node = std::get_if<bound::For>(&stmt.node)) KILN_CHECK(visit(node->body));
@@ -160,7 +175,11 @@ struct Uses {
       expr(item.value);
     }
   }
-  void operator()(const kernel::Reduce& s) const { note(s.from); note(s.to); }
+  void operator()(const kernel::Reduce& s) const {
+    note(s.from);
+    note(s.to);
+    for (const auto& e : s.limit) expr(e);
+  }
   void operator()(const kernel::For& s) const { expr(s.from); expr(s.to); body(s.body); }
   void operator()(const kernel::If& s) const { expr(s.condition); body(s.then); body(s.otherwise); }
   void operator()(const kernel::Let& s) const { expr(s.value); }

@@ -17,6 +17,7 @@ struct TilePlan {
   std::int64_t columns_min = 0;     // elements a row must have room for (whole register blocks)
   std::int64_t rows_min = 0;        // rows there must be room for
   bool operand = false, result = false, streamed = false, streamed_transposed = false;  // of products
+  int writers = 0;                  // statements that write it
   bool may_widen = true;            // whatever is written is exact in f32 once it is rounded to the tile's type
 };
 

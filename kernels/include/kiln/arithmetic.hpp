@@ -79,7 +79,7 @@ KILN_DEVICE bf16 to_bf16(f32 x) {
 #else
   const u32 bits = __builtin_bit_cast(u32, x);
   const u32 rounded = bits + 0x7fffu + ((bits >> 16) & 1u);
-  return bf16((x != x ? bits | 0x400000u : rounded) >> 16);
+  return bf16((x != x ? 0x7fc00000u : rounded) >> 16);
 #endif
 }
 // a + b with the last bit set when inexact: rounding the result again to 51 or fewer bits is one rounding.
@@ -147,7 +147,13 @@ template <class T> KILN_DEVICE T maximum(T a, T b) {
   return a > b ? a : b;
 #endif
 }
-template <class T> KILN_DEVICE T minimum(T a, T b) { return -maximum<T>(-a, -b); }
+template <class T> KILN_DEVICE T minimum(T a, T b) {
+#if __has_builtin(__builtin_elementwise_minimum)
+  return __builtin_elementwise_minimum(a, b);
+#else
+  return -maximum<T>(-a, -b);
+#endif
+}
 // A chain of these, with the operands tested in pairs: half the instructions of maximum where the target has none.
 KILN_DEVICE f32 chain_max(f32 a, f32 b) {
 #if KILN_HAS_MAXIMUM

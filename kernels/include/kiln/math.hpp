@@ -9,10 +9,10 @@ namespace kiln {
 // x·log2(e) in two parts, so that the error does not grow with x.
 KILN_DEVICE f32 exp_f32(f32 x) {
   const f32 high = x * 0x1.715476p+0f;
-  const f32 rest = __builtin_fmaf(x, 0x1.4ae0cp-26f, __builtin_fmaf(x, 0x1.715476p+0f, -high));
-  const f32 low = absolute(high) < 128.0f ? rest : 0.0f;  // infinite on both sides: no inf - inf
+  const f32 low = __builtin_fmaf(x, 0x1.4ae0cp-26f, __builtin_fmaf(x, 0x1.715476p+0f, -high));
   const f32 result = hardware_exp2(high);
-  return __builtin_fmaf(result, low * 0x1.62e43p-1f, result);
+  const f32 corrected = __builtin_fmaf(result, low * 0x1.62e43p-1f, result);
+  return absolute(high) < 128.0f ? corrected : result;  // beyond, result is 0, infinite or NaN, and low may be NaN
 }
 KILN_DEVICE f32 exp2_f32(f32 x) { return hardware_exp2(x); }
 KILN_DEVICE f32 log2_f32(f32 x) {

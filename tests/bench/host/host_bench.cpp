@@ -1,6 +1,9 @@
 // GEMM on the host against OpenBLAS in the same run: ratios of medians over interleaved rounds, inputs random, results checked.
-// bench_host [--rounds N] [--json FILE] [--size MxNxK]... [--dtype T] [--set NAME=VALUE]...
+// bench_host [--rounds N] [--json FILE] [--size MxNxK]... [--dtype T]... [--threads N]... [--set NAME=VALUE]... [--cpu-time] [--show]
+// --cpu-time counts the processor time of all threads instead of the clock: for a machine that others use at the same time.
 #include <dlfcn.h>
+
+#include <time.h>
 
 #include <algorithm>
 #include <chrono>
@@ -26,7 +29,8 @@ struct Options {
   std::string json;
   std::vector<std::string> sizes, dtypes;
   std::map<std::string, std::string> set;
-  bool show_source = false;
+  std::vector<int> threads;
+  bool show_source = false, cpu_time = false;
 };
 
 // The C interface of OpenBLAS, by name.
@@ -68,10 +72,17 @@ void fill_random(float* data, std::size_t count, unsigned seed) {
   }
 }
 
-double seconds(const std::function<void()>& work) {
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+double seconds(const std::function<void()>& work, bool cpu_time) {
   const auto begin = Clock::now();
+  const double cpu_begin = processor_seconds();
   work();
-  return std::chrono::duration<double>(Clock::now() - begin).count();
+  return cpu_time ? processor_seconds() - cpu_begin : std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const Options& options) {
@@ -109,10 +120,10 @@ Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const O
         auto ran = runner.run(kernel, {&buffers[0], &buffers[1], &buffers[2]});
         if (!ran) status = Error(std::move(ran).error());
       }
-    }) / repeats;
+    }, options.cpu_time) / repeats;
     KILN_CHECK(std::move(status));
     status = Status();
-    const double other = blas.gemm == nullptr ? 0 : seconds([&] { for (int i = 0; i < repeats; ++i) peer(); }) / repeats;
+    const double other = blas.gemm == nullptr ? 0 : seconds([&] { for (int i = 0; i < repeats; ++i) peer(); }, options.cpu_time) / repeats;
     if (round == 0) continue;  // warm-up
     ours.push_back(mine);
     theirs.push_back(other);
@@ -136,15 +147,18 @@ Options parse(int argc, char** argv) {
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
     if (flag == "--show") { options.show_source = true; continue; }
+    if (flag == "--cpu-time") { options.cpu_time = true; continue; }
     if (i + 1 == argc) break;
     const std::string value = argv[++i];
     if (flag == "--rounds") options.rounds = std::max(1, std::atoi(value.c_str()));
     if (flag == "--json") options.json = value;
     if (flag == "--size") options.sizes.push_back(value);
+    if (flag == "--threads") options.threads.push_back(std::atoi(value.c_str()));
     if (flag == "--dtype") options.dtypes.push_back(value);
     if (flag == "--set") options.set[value.substr(0, value.find('='))] = value.substr(value.find('=') + 1);
   }
   if (options.sizes.empty()) options.sizes = {"1024x1024x1024", "2048x2048x2048", "1023x1025x1021"};
+  if (options.threads.empty()) options.threads = {1, 2};
   if (options.dtypes.empty()) options.dtypes = {"f32", "f16", "bf16"};
   return options;
 }
@@ -174,7 +188,7 @@ int main(int argc, char** argv) {
       Problem p;
       p.dtype = dtype;
       if (std::sscanf(size.c_str(), "%dx%dx%d", &p.m, &p.n, &p.k) != 3) return 2;
-      for (const int threads : {1, 2}) {
+      for (const int threads : options.threads) {
         const auto row = measure(p, threads, blas, options);
         if (!row) {
           std::fprintf(stderr, "%s\n", to_text(row.error()).c_str());

@@ -24,6 +24,7 @@ class Fiber {
   static void start(Fiber* fiber);
   void* stack_ = nullptr;
   void *own_ = nullptr, *outside_ = nullptr;  // stack pointers
+  void *sanitizer_own_ = nullptr, *sanitizer_outside_ = nullptr;
   std::function<void()> entry_;
   bool done_ = true;
 };

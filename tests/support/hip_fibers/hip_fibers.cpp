@@ -277,7 +277,7 @@ Result<HipModule> HipModule::compile(const std::string& text, const kernel::Prog
   if (mkdtemp(module.folder_.data()) == nullptr) return errno_error(errno, "a temporary folder");
   std::ofstream(module.folder_ + "/kernel.cpp") << text << callers(program);
   const std::string command = "clang++-22 -x c++ -std=c++20 -O1 -w -fPIC -shared -fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=off -march=native "
-                              "-ffloat16-excess-precision=none " +
+                              "-Xclang -ffloat16-excess-precision=none " +
                               std::string(target.family == target::Family::rdna ? "-DKILN_FIBERS_RDNA " : "") + "-I" + source_folder +
                               "/tests/support/hip_fibers/include -I" + source_folder + "/kernels/include " + module.folder_ + "/kernel.cpp -o " + module.folder_ +
                               "/kernel.so -lm 2> " + module.folder_ + "/log";

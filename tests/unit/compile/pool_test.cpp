@@ -70,7 +70,8 @@ TEST_F(Pool, CompilesAndLogs) {
   EXPECT_EQ(first->metadata.source, second->metadata.source) << "one worker serves both";
   const auto pids = pool->worker_pids();
   ASSERT_EQ(pids.size(), 1u);
-  EXPECT_EQ(lines_of(log()), (std::vector<std::string>{"a-key " + std::to_string(pids[0]), "b-key " + std::to_string(pids[0])}));
+  EXPECT_EQ(lines_of(log()),
+            (std::vector<std::string>{"a-key " + std::to_string(pids[0]), "b-key " + std::to_string(pids[0])}));
   const auto stats = pool->stats();
   EXPECT_EQ(stats.compiles, 2u);
   EXPECT_EQ(stats.started, 1u);
@@ -81,11 +82,13 @@ TEST_F(Pool, CompilesAndLogs) {
 TEST_F(Pool, IdentityIsTheWorkersAndNoCompile) {
   const auto pool = WorkerPool::create(options());
   std::promise<Result<Identity>> promise;
-  pool->identity(*target::parse_target("gfx942"), [&](Result<Identity> identity) { promise.set_value(std::move(identity)); });
+  pool->identity(*target::parse_target("gfx942"),
+                 [&](Result<Identity> identity) { promise.set_value(std::move(identity)); });
   const auto identity = promise.get_future().get();
   ASSERT_TRUE(identity) << to_text(identity.error());
   EXPECT_EQ(identity->description, "fault compiler");
-  EXPECT_TRUE(std::any_of(identity->files.begin(), identity->files.end(), [](const CompilerFile& f) { return f.path.ends_with("/fault_worker"); }));
+  EXPECT_TRUE(std::any_of(identity->files.begin(), identity->files.end(),
+                          [](const CompilerFile& f) { return f.path.ends_with("/fault_worker"); }));
   EXPECT_EQ(pool->stats().compiles, 0u);
   EXPECT_TRUE(lines_of(log()).empty());
 }
@@ -107,7 +110,7 @@ TEST_F(Pool, DeathIsAnsweredWithItsCause) {
   const auto crashed = compile(*pool, "crash"), ended = compile(*pool, "exit");
   ASSERT_FALSE(crashed);
   EXPECT_EQ(crashed.error().code, ErrorCode::worker_died);
-  EXPECT_NE(crashed.error().message.find("signal 11"), std::string::npos) << crashed.error().message;
+  EXPECT_NE(crashed.error().message.find("signal 6"), std::string::npos) << crashed.error().message;
   ASSERT_FALSE(ended);
   EXPECT_NE(ended.error().message.find("exit status 3"), std::string::npos) << ended.error().message;
   EXPECT_TRUE(compile(*pool, "a")) << "others are unaffected";
@@ -123,7 +126,7 @@ TEST_F(Pool, AnInputThatKilledTwoIsRefused) {
   EXPECT_EQ(third.error().code, ErrorCode::worker_died);
   EXPECT_NE(third.error().message.find("refused"), std::string::npos);
   ASSERT_EQ(third.error().context.size(), 1u);
-  EXPECT_NE(third.error().context[0].find("signal 11"), std::string::npos);
+  EXPECT_NE(third.error().context[0].find("signal 6"), std::string::npos);
   EXPECT_EQ(lines_of(log()).size(), 2u) << "the third never reached a worker";
   EXPECT_TRUE(compile(*pool, "a"));
 }
@@ -298,7 +301,8 @@ TEST_F(Pool, TheEndOfThePoolKillsAndAnswers) {
   EXPECT_EQ(queued.get().error().code, ErrorCode::cancelled);
   EXPECT_NE(::kill(pid, 0), 0);
   for (const auto& entry : std::filesystem::directory_iterator(folder_.path()))
-    EXPECT_EQ(entry.path().filename().string().find("kiln-worker-"), std::string::npos) << "a private folder was left behind";
+    EXPECT_EQ(entry.path().filename().string().find("kiln-worker-"), std::string::npos)
+        << "a private folder was left behind";
 }
 
 TEST_F(Pool, SharedSlotsAreWaitedForAndGivenBack) {
@@ -320,8 +324,8 @@ TEST_F(Pool, SharedSlotsAreWaitedForAndGivenBack) {
 }
 
 TEST(ScrubbedEnvironment, IsAnAllowList) {
-  const auto kept = scrubbed_environment({"PATH=/bin", "AMD_COMGR_SAVE_TEMPS=1", "HIPRTC_COMPILE_OPTIONS_APPEND=-g", "SECRET=1",
-                                          "LD_LIBRARY_PATH=/opt", "TMPDIR=/x", "AMD_COMGR_CACHE=1"});
+  const auto kept = scrubbed_environment({"PATH=/bin", "AMD_COMGR_SAVE_TEMPS=1", "HIPRTC_COMPILE_OPTIONS_APPEND=-g",
+                                          "SECRET=1", "LD_LIBRARY_PATH=/opt", "TMPDIR=/x", "AMD_COMGR_CACHE=1"});
   EXPECT_EQ(kept, (std::vector<std::string>{"AMD_COMGR_CACHE=0", "LD_LIBRARY_PATH=/opt", "PATH=/bin"}));
 }
 

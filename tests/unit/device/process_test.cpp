@@ -38,7 +38,8 @@ class Process : public ::testing::Test {
   }
   std::future<Result<LaunchReport>> launch(KernelId kernel, std::vector<LaunchArgument> arguments = {}) {
     auto promise = std::make_shared<std::promise<Result<LaunchReport>>>();
-    last_ = device_->launch(kernel, std::move(arguments), 1, [promise](Result<LaunchReport> r) { promise->set_value(std::move(r)); });
+    last_ = device_->launch(kernel, std::move(arguments), 1,
+                            [promise](Result<LaunchReport> r) { promise->set_value(std::move(r)); });
     return promise->get_future();
   }
   std::vector<LaunchArgument> fill(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, std::uint8_t value) {

@@ -76,7 +76,7 @@ TEST_F(SessionTest, WaitsForWhoHoldsTheKeyAndSaysSo) {
   ASSERT_TRUE(held && *held);
   const auto session = open();
   auto late = small_request("a");
-  late.deadline = Deadline::after(std::chrono::milliseconds(50));
+  late.deadline = Deadline::after(std::chrono::milliseconds(500));
   const auto expired = session->compile_now(late);
   ASSERT_FALSE(expired);
   EXPECT_EQ(expired.error().code, ErrorCode::deadline_exceeded);
@@ -155,7 +155,8 @@ TEST_F(SessionTest, SixteenProcessesCompileEachKernelOnce) {
   answer.reset();
   go.reset();
   std::string text;
-  for (char chunk[4096]; const auto n = ::read(answers.get(), chunk, sizeof chunk);) text.append(chunk, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
+  for (char chunk[4096]; const auto n = ::read(answers.get(), chunk, sizeof chunk);)
+    text.append(chunk, static_cast<std::size_t>(std::max<ssize_t>(n, 0)));
   for (const auto child : children) {
     int status = 0;
     ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -52,7 +52,8 @@ TEST(Key, PartsExplainIt) {
     names.push_back(a.parts[i].name);
     if (a.parts[i].sha256 != b.parts[i].sha256) different.push_back(a.parts[i].name);
   }
-  EXPECT_EQ(names, (std::vector<std::string>{"format", "program", "target", "compiler", "headers", "flags", "sources"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"format", "program", "target", "compiler", "headers", "flags", "sources"}));
   EXPECT_EQ(different, std::vector<std::string>{"compiler"});
   EXPECT_EQ(a.parts[2].value, "gfx942");
   EXPECT_EQ(a.parts[6].value.size(), 64u) << "the build's identity";
@@ -63,7 +64,8 @@ TEST(Key, HexBothWays) {
   const auto back = Key::from_hex(key.hex());
   ASSERT_TRUE(back);
   EXPECT_EQ(*back, key);
-  for (const auto& bad : {std::string(), std::string("ab"), std::string(63, 'a'), std::string(66, 'a'), std::string(64, 'g')})
+  for (const auto& bad :
+       {std::string(), std::string("ab"), std::string(63, 'a'), std::string(66, 'a'), std::string(64, 'g')})
     EXPECT_EQ(Key::from_hex(bad).error().code, ErrorCode::invalid_argument) << bad;
 }
 

@@ -36,7 +36,8 @@ class SessionTest : public ::testing::Test {
     SessionOptions options;
     options.store = open_store();
     const std::vector<std::string> usual = {worker(), "--compile-log", log(), "--gate", gate()};
-    options.pool.commands = {{"hip", command.empty() ? usual : command, ""}, {"host", command.empty() ? usual : command, ""}};
+    options.pool.commands = {{"hip", command.empty() ? usual : command, ""},
+                             {"host", command.empty() ? usual : command, ""}};
     options.pool.workers_max = 2;
     options.pool.temporary_folder = folder_.path();
     options.log_path = folder_ / "log";
@@ -53,7 +54,8 @@ class SessionTest : public ::testing::Test {
   static std::future<Result<CompileOutcome>> start(Session& session, CompileRequest request) {
     auto promise = std::make_shared<std::promise<Result<CompileOutcome>>>();
     auto future = promise->get_future();
-    session.compile(std::move(request), [promise](Result<CompileOutcome> outcome) { promise->set_value(std::move(outcome)); });
+    session.compile(std::move(request),
+                    [promise](Result<CompileOutcome> outcome) { promise->set_value(std::move(outcome)); });
     return future;
   }
   static CompileRequest must_hit(const std::string& name) {

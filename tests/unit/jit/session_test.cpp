@@ -68,7 +68,8 @@ TEST_F(SessionTest, ARepeatedRequestByDigestIsNotPreparedAgain) {
   ASSERT_TRUE(hit) << to_text(hit.error());
   EXPECT_EQ(hit->origin, "memory");
   request.bindings.set["N"] = "101";
-  EXPECT_EQ(session->compile_now(request).error().code, ErrorCode::invalid_argument) << "other bindings are another request";
+  EXPECT_EQ(session->compile_now(request).error().code, ErrorCode::invalid_argument)
+      << "other bindings are another request";
 }
 
 TEST_F(SessionTest, NamesOfArgumentsAreTheRequests) {
@@ -111,7 +112,8 @@ TEST_F(SessionTest, MistakesComeWithDiagnostics) {
 
 TEST_F(SessionTest, FailuresAreNeverStored) {
   const auto session = open();
-  for (int i = 0; i < 2; ++i) EXPECT_EQ(session->compile_now(small_request("refuse")).error().code, ErrorCode::compile_failed);
+  for (int i = 0; i < 2; ++i)
+    EXPECT_EQ(session->compile_now(small_request("refuse")).error().code, ErrorCode::compile_failed);
   EXPECT_EQ(session->compile_now(small_request("crash")).error().code, ErrorCode::worker_died);
   EXPECT_EQ(lines_of(log()).size(), 3u);
   EXPECT_EQ(session->stats().store.entries, 0u);
@@ -157,6 +159,18 @@ TEST_F(SessionTest, FindsByKey) {
   EXPECT_EQ(session->find(Key{}).error().code, ErrorCode::not_found);
 }
 
+// Flips a bit of the build id, or, in a program that has none, adds a byte.
+void change_build_id(const std::string& path) {
+  const auto bytes = read_file(path);
+  ASSERT_TRUE(bytes);
+  const auto note = text(*bytes).find(std::string_view("\3\0\0\0GNU\0", 8));
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  ASSERT_TRUE(file);
+  file.seekp(note == std::string_view::npos ? static_cast<std::streamoff>(bytes->size())
+                                            : static_cast<std::streamoff>(note + 8));
+  file.put(note == std::string_view::npos ? 'x' : static_cast<char>((*bytes)[note + 8] ^ 1));
+}
+
 // The compiler's files decide: touched they are asked about again, changed they make other keys.
 TEST_F(SessionTest, AnotherCompilerIsAnotherKey) {
   const auto mine = folder_ / "worker";
@@ -165,10 +179,11 @@ TEST_F(SessionTest, AnotherCompilerIsAnotherKey) {
   const auto first = open(options(command))->compile_now(small_request("a"));
   ASSERT_TRUE(first) << to_text(first.error());
   std::filesystem::permissions(mine, std::filesystem::perms::owner_all);  // another ctime, the same bytes
-  const auto touched = open(options(command));
+  auto touched = open(options(command));
   EXPECT_EQ(touched->compile_now(small_request("a"))->origin, "disk");
   EXPECT_EQ(touched->stats().pool.started, 1u) << "asked again";
-  { std::ofstream file(mine, std::ios::app | std::ios::binary); file << "x"; }
+  touched.reset();  // a running program cannot be written to
+  change_build_id(mine);
   const auto changed = open(options(command))->compile_now(small_request("a"));
   ASSERT_TRUE(changed) << to_text(changed.error());
   EXPECT_EQ(changed->origin, "compiled");
@@ -198,9 +213,11 @@ TEST_F(SessionTest, VerifiesAgainstTheInterpreter) {
   const auto x = create_memfd("x", 400), y = create_memfd("y", 400);
   ASSERT_TRUE(x && y);
   auto in = Mapping::map(x->get(), 400, true), out = Mapping::map(y->get(), 400, true);
-  for (int i = 0; i < 100; ++i) reinterpret_cast<float*>(in->data())[i] = reinterpret_cast<float*>(out->data())[i] = float(i);
+  for (int i = 0; i < 100; ++i)
+    reinterpret_cast<float*>(in->data())[i] = reinterpret_cast<float*>(out->data())[i] = float(i);
   const auto verify = [&] {
-    return session->verify(*outcome->program, {{x->get(), 0, 400, {}}, {}}, {{x->get(), 0, 400, {}}, {y->get(), 0, 400, {}}}, {}, {});
+    return session->verify(*outcome->program, {{x->get(), 0, 400, {}}, {}},
+                           {{x->get(), 0, 400, {}}, {y->get(), 0, 400, {}}}, {}, {});
   };
   const auto good = verify();
   ASSERT_TRUE(good) << to_text(good.error());

@@ -53,7 +53,8 @@ TEST(Arithmetic, DivisionRoundsDown) {
     for (std::int64_t b = -5; b <= 5; ++b) {
       if (b == 0) continue;
       const auto q = integers(Op::floordiv, DType::i8, a, b);
-      EXPECT_EQ(q, static_cast<std::int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b)))) << a << " // " << b;
+      EXPECT_EQ(q, static_cast<std::int64_t>(std::floor(static_cast<double>(a) / static_cast<double>(b))))
+          << a << " // " << b;
       EXPECT_EQ(integers(Op::mod, DType::i8, a, b), a - q * b);
       EXPECT_EQ(integers(Op::ceildiv, DType::i8, a, b), -integers(Op::floordiv, DType::i8, -a, b));
     }
@@ -116,12 +117,16 @@ TEST(Arithmetic, FloatOperationsEqualTheMachines) {
     float a, b, c;
     const std::uint32_t words[] = {bits(random), bits(random), bits(random)};
     std::memcpy(&a, &words[0], 4), std::memcpy(&b, &words[1], 4), std::memcpy(&c, &words[2], 4);
-    const auto same = [&](double got, float want) { return std::isnan(want) ? std::isnan(got) : got == static_cast<double>(want); };
+    const auto same = [&](double got, float want) {
+      return std::isnan(want) ? std::isnan(got) : got == static_cast<double>(want);
+    };
     EXPECT_TRUE(same(reals(Op::add, DType::f32, a, b), a + b)) << "seed " << seed << " step " << i;
     EXPECT_TRUE(same(reals(Op::mul, DType::f32, a, b), a * b)) << "seed " << seed << " step " << i;
     EXPECT_TRUE(same(reals(Op::div, DType::f32, a, b), a / b)) << "seed " << seed << " step " << i;
-    EXPECT_TRUE(same(reals(Op::sqrt, DType::f32, std::fabs(a)), std::sqrt(std::fabs(a)))) << "seed " << seed << " step " << i;
-    EXPECT_TRUE(same(reals(Op::fma, DType::f32, a, b, c), std::fma(a, b, c))) << "seed " << seed << " step " << i << " " << a << " " << b << " " << c;
+    EXPECT_TRUE(same(reals(Op::sqrt, DType::f32, std::fabs(a)), std::sqrt(std::fabs(a))))
+        << "seed " << seed << " step " << i;
+    EXPECT_TRUE(same(reals(Op::fma, DType::f32, a, b, c), std::fma(a, b, c)))
+        << "seed " << seed << " step " << i << " " << a << " " << b << " " << c;
   }
 }
 
@@ -161,15 +166,18 @@ TEST(Conversion, IntegersWrapAndRoundOnce) {
   EXPECT_EQ(convert(integer_value(16777217), DType::i32, DType::f32).real, 16777216);
   // 2^62 + 2^38 + 1 lies just above a tie of f32: rounding to double first would make it the tie and round down.
   const std::int64_t above_tie = (1ll << 62) + (1ll << 38) + 1;
-  EXPECT_EQ(convert(integer_value(above_tie), DType::i64, DType::f32).real, static_cast<double>(static_cast<float>(above_tie)));
+  EXPECT_EQ(convert(integer_value(above_tie), DType::i64, DType::f32).real,
+            static_cast<double>(static_cast<float>(above_tie)));
   EXPECT_EQ(convert(integer_value((1ll << 62) + (1ll << 54) + 1), DType::i64, DType::bf16).real, 0x1p62 + 0x1p55);
   EXPECT_EQ(convert(integer_value(70000), DType::i32, DType::f16).real, infinity);
   const auto seed = 7u;
   std::mt19937_64 random(seed);
   for (int i = 0; i < 20000; ++i) {
     const auto v = static_cast<std::int64_t>(random()) >> (random() % 64);
-    EXPECT_EQ(convert(integer_value(v), DType::i64, DType::f32).real, static_cast<double>(static_cast<float>(v))) << v << " seed " << seed;
-    EXPECT_EQ(convert(integer_value(v), DType::u64, DType::f32).real, static_cast<double>(static_cast<float>(static_cast<std::uint64_t>(v))));
+    EXPECT_EQ(convert(integer_value(v), DType::i64, DType::f32).real, static_cast<double>(static_cast<float>(v)))
+        << v << " seed " << seed;
+    EXPECT_EQ(convert(integer_value(v), DType::u64, DType::f32).real,
+              static_cast<double>(static_cast<float>(static_cast<std::uint64_t>(v))));
   }
 }
 

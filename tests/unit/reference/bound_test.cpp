@@ -18,7 +18,9 @@ TEST(Fold, ConstantsAndIdentities) {
   EXPECT_EQ(bound::make_binary(Op::mul, integer(1), i), i);
   EXPECT_EQ(bound::make_binary(Op::mul, i, integer(0))->integer, 0);
   EXPECT_EQ(bound::make_binary(Op::mod, i, integer(1))->integer, 0);
-  EXPECT_EQ(bound::make_binary(Op::logical_and, integer(1, DType::boolean), bound::make_binary(Op::lt, i, integer(3)))->op, Op::lt);
+  EXPECT_EQ(
+      bound::make_binary(Op::logical_and, integer(1, DType::boolean), bound::make_binary(Op::lt, i, integer(3)))->op,
+      Op::lt);
   EXPECT_EQ(bound::make_binary(Op::max, i, integer(3))->kind, bound::Expr::Kind::call);
 }
 
@@ -29,7 +31,8 @@ TEST(Fold, FloatsKeepTheirZerosAndReadsStay) {
   const auto element = b.at(x, {integer(0)});
   EXPECT_NE(bound::make_binary(Op::add, element, real(0)), element);
   EXPECT_EQ(bound::make_binary(Op::mul, element, real(0))->kind, bound::Expr::Kind::binary);
-  EXPECT_EQ(bound::make_binary(Op::mul, b.at(n, {integer(9)}), integer(0, DType::i32))->kind, bound::Expr::Kind::binary);
+  EXPECT_EQ(bound::make_binary(Op::mul, b.at(n, {integer(9)}), integer(0, DType::i32))->kind,
+            bound::Expr::Kind::binary);
 }
 
 TEST(Fold, CastsAndSelects) {
@@ -80,7 +83,8 @@ TEST(Encoding, DamagedBytesAreCorruptAndNeverCrash) {
     for (int i = 0; i < 3000; ++i) {
       auto damaged = bytes;
       const int flips = 1 + static_cast<int>(random() % 4);
-      for (int f = 0; f < flips; ++f) damaged[random() % damaged.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
+      for (int f = 0; f < flips; ++f)
+        damaged[random() % damaged.size()] ^= static_cast<std::uint8_t>(1u << (random() % 8));
       const auto decoded = bound::decode(damaged);
       if (!decoded) {
         EXPECT_EQ(decoded.error().code, ErrorCode::corrupt) << name << " seed " << seed;
@@ -207,7 +211,10 @@ TEST(Print, OneStatementALine) {
   const int i = b.variable("i"), j = b.variable("j");
   b.launch().tiles[0].layout.kind = LayoutSpec::Kind::row_major;
   b.add(b.load(x, {block(0) * integer(4), integer(0)}, xs));
-  b.add(bound::Map{{i, j}, {4, 8}, {Builder::set(f, {b.var(i), b.var(j)}, cast(b.at(xs, {b.var(i), b.var(j)}), DType::f32) * real(0.5))}});
+  b.add(bound::Map{
+      {i, j},
+      {4, 8},
+      {Builder::set(f, {b.var(i), b.var(j)}, cast(b.at(xs, {b.var(i), b.var(j)}), DType::f32) * real(0.5))}});
   b.add(bound::Reduce{tile::ReduceOp::sum, f, s, 1, false});
   b.add(b.store(s, y, {block(0) * integer(4)}));
   EXPECT_EQ(bound::print(b.program),

@@ -19,7 +19,8 @@ using Shape = std::vector<std::int64_t>;
 
 inline ExprPtr integer(std::int64_t v, DType type = DType::index) { return bound::make_integer(v, type); }
 inline ExprPtr real(double v, DType type = DType::f32) { return bound::make_real(v, type); }
-inline ExprPtr node(bound::Expr::Kind kind, DType type, std::int64_t number, std::vector<ExprPtr> args = {}, Op op = Op::add) {
+inline ExprPtr node(bound::Expr::Kind kind, DType type, std::int64_t number, std::vector<ExprPtr> args = {},
+                    Op op = Op::add) {
   bound::Expr e;
   e.kind = kind;
   e.type = type;
@@ -41,7 +42,9 @@ inline ExprPtr operator+(ExprPtr a, ExprPtr b) { return operation(Op::add, {a, b
 inline ExprPtr operator-(ExprPtr a, ExprPtr b) { return operation(Op::sub, {a, b}); }
 inline ExprPtr operator*(ExprPtr a, ExprPtr b) { return operation(Op::mul, {a, b}); }
 inline ExprPtr cast(ExprPtr e, DType type) { return node(bound::Expr::Kind::cast, type, 0, {e}); }
-inline ExprPtr select(ExprPtr c, ExprPtr a, ExprPtr b) { return node(bound::Expr::Kind::select, a->type, 0, {c, a, b}); }
+inline ExprPtr select(ExprPtr c, ExprPtr a, ExprPtr b) {
+  return node(bound::Expr::Kind::select, a->type, 0, {c, a, b});
+}
 
 struct Builder {
   bound::Program program;
@@ -94,7 +97,10 @@ struct Builder {
     return node(bound::Expr::Kind::tensor, program.tensors[tensor].dtype, tensor, std::move(indices));
   }
 
-  template <class Node> static bound::Stmt stmt(Node n, const std::string& pointer = "") { return {pointer, std::move(n)}; }
+  template <class Node>
+  static bound::Stmt stmt(Node n, const std::string& pointer = "") {
+    return {pointer, std::move(n)};
+  }
   template <class Node> Builder& add(Node n) {
     launch().body.push_back({"/launches/0/body/" + std::to_string(launch().body.size()), std::move(n)});
     return *this;
@@ -124,7 +130,8 @@ struct Builder {
 class Buffers {
  public:
   explicit Buffers(const bound::Program& program) : program_(program) {
-    for (const auto& t : program.tensors) bytes_.emplace_back(static_cast<std::size_t>(t.scalar ? dtype_bytes(t.dtype) : t.bytes()));
+    for (const auto& t : program.tensors)
+      bytes_.emplace_back(static_cast<std::size_t>(t.scalar ? dtype_bytes(t.dtype) : t.bytes()));
   }
   void set(int id, std::size_t element, double v) {
     const auto type = program_.tensors[id].dtype;

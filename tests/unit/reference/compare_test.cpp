@@ -11,7 +11,8 @@ using reference::ToleranceSpec;
 Bytes bytes_of(DType type, const std::vector<double>& values) {
   Bytes bytes(values.size() * dtype_bytes(type));
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const auto v = is_float(type) ? bound::real_value(bound::round_real(type, values[i])) : bound::integer_value(static_cast<std::int64_t>(values[i]));
+    const auto v = is_float(type) ? bound::real_value(bound::round_real(type, values[i]))
+                                  : bound::integer_value(static_cast<std::int64_t>(values[i]));
     bound::store_function(type)(bytes.data() + i * dtype_bytes(type), v);
   }
   return bytes;
@@ -26,13 +27,14 @@ const double nan_value = std::numeric_limits<double>::quiet_NaN();
 const double infinity = std::numeric_limits<double>::infinity();
 
 TEST(Compare, ExactTakesNothingElse) {
-  const auto same = compare(DType::f32, bytes_of(DType::f32, {1, nan_value, -0.0, infinity}), bytes_of(DType::f32, {1, nan_value, 0.0, infinity}), {},
-                            spec_of(ToleranceClass::exact));
+  const auto same = compare(DType::f32, bytes_of(DType::f32, {1, nan_value, -0.0, infinity}),
+                            bytes_of(DType::f32, {1, nan_value, 0.0, infinity}), {}, spec_of(ToleranceClass::exact));
   EXPECT_EQ(same.elements, 4u);
   EXPECT_EQ(same.wrong, 0u);
   EXPECT_EQ(same.first_wrong, -1);
   EXPECT_EQ(same.ratio_max, 0);
-  const auto other = compare(DType::f32, bytes_of(DType::f32, {1, 2}), bytes_of(DType::f32, {1, 2 + 0x1p-22}), {}, spec_of(ToleranceClass::exact));
+  const auto other = compare(DType::f32, bytes_of(DType::f32, {1, 2}), bytes_of(DType::f32, {1, 2 + 0x1p-22}), {},
+                             spec_of(ToleranceClass::exact));
   EXPECT_EQ(other.wrong, 1u);
   EXPECT_EQ(other.first_wrong, 1);
   EXPECT_EQ(other.error_max, 0x1p-22);
@@ -40,7 +42,8 @@ TEST(Compare, ExactTakesNothingElse) {
 }
 
 TEST(Compare, IntegersAreExactWhateverTheClass) {
-  const auto c = compare(DType::i32, bytes_of(DType::i32, {1, 5}), bytes_of(DType::i32, {1, 6}), {}, spec_of(ToleranceClass::rowwise));
+  const auto c = compare(DType::i32, bytes_of(DType::i32, {1, 5}), bytes_of(DType::i32, {1, 6}), {},
+                         spec_of(ToleranceClass::rowwise));
   EXPECT_EQ(c.wrong, 1u);
   EXPECT_EQ(c.error_max, 1);
 }
@@ -49,15 +52,18 @@ TEST(Compare, GemmTolerance) {
   // 2·u·|ref| with u = 2^-11, and 2·(K+8)·2^-24·S.
   const std::vector<double> scale = {0, 1024};
   const auto spec = spec_of(ToleranceClass::gemm, 56);
-  const auto one_apart = compare(DType::f16, bytes_of(DType::f16, {1 + 0x1p-10, 0}), bytes_of(DType::f16, {1, 0}), scale, spec);
+  const auto one_apart =
+      compare(DType::f16, bytes_of(DType::f16, {1 + 0x1p-10, 0}), bytes_of(DType::f16, {1, 0}), scale, spec);
   EXPECT_EQ(one_apart.wrong, 0u);
   EXPECT_DOUBLE_EQ(one_apart.ratio_max, 1);
-  const auto two_apart = compare(DType::f16, bytes_of(DType::f16, {1 + 0x1p-9, 0}), bytes_of(DType::f16, {1, 0}), scale, spec);
+  const auto two_apart =
+      compare(DType::f16, bytes_of(DType::f16, {1 + 0x1p-9, 0}), bytes_of(DType::f16, {1, 0}), scale, spec);
   EXPECT_EQ(two_apart.wrong, 1u);
   const double term = 2 * 64 * 0x1p-24 * 1024;
   const auto within = compare(DType::f32, bytes_of(DType::f32, {0, term}), bytes_of(DType::f32, {0, 0}), scale, spec);
   EXPECT_EQ(within.wrong, 0u);
-  const auto beyond = compare(DType::f32, bytes_of(DType::f32, {0, 1.01 * term}), bytes_of(DType::f32, {0, 0}), scale, spec);
+  const auto beyond =
+      compare(DType::f32, bytes_of(DType::f32, {0, 1.01 * term}), bytes_of(DType::f32, {0, 0}), scale, spec);
   EXPECT_EQ(beyond.wrong, 1u);
   EXPECT_EQ(beyond.first_wrong, 1);
   auto flushing = spec;
@@ -86,7 +92,8 @@ TEST(Compare, NanAndInfinity) {
   EXPECT_EQ(compare(DType::f32, bytes_of(DType::f32, {1}), bytes_of(DType::f32, {nan_value}), {}, spec).wrong, 1u);
   EXPECT_EQ(compare(DType::f16, bytes_of(DType::f16, {65504}), bytes_of(DType::f16, {infinity}), {}, spec).wrong, 0u);
   EXPECT_EQ(compare(DType::f16, bytes_of(DType::f16, {60000}), bytes_of(DType::f16, {infinity}), {}, spec).wrong, 1u);
-  EXPECT_EQ(compare(DType::f16, bytes_of(DType::f16, {-infinity}), bytes_of(DType::f16, {infinity}), {}, spec).wrong, 1u);
+  EXPECT_EQ(compare(DType::f16, bytes_of(DType::f16, {-infinity}), bytes_of(DType::f16, {infinity}), {}, spec).wrong,
+            1u);
 }
 
 TEST(ToleranceOf, FollowsTheProgram) {

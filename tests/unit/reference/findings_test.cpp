@@ -30,7 +30,8 @@ TEST(Findings, OneElementWrittenByTwoIterations) {
   b.add(bound::Map{{i, j}, {4, 2}, {Builder::set(t, {b.var(i)}, real(1))}});
   Buffers buffers(b.program);
   EXPECT_FOUND(buffers, "/launches/0/body/1",
-               "race in a map: iteration (i = 0, j = 1) writes t[0], which iteration (i = 0, j = 0) reads or writes, in block (0, 0, 0)");
+               "race in a map: iteration (i = 0, j = 1) writes t[0], which iteration (i = 0, j = 0) reads or writes, "
+               "in block (0, 0, 0)");
   reference::RunOptions unchecked;
   unchecked.check_races = false;
   EXPECT_TRUE(buffers.run(unchecked));
@@ -46,8 +47,10 @@ TEST(Findings, AnElementThatAnotherIterationWrites) {
     b.add(bound::Map{{i}, {4}, {Builder::set(t, {I}, b.at(t, {neighbour}) + real(1))}});
     Buffers buffers(b.program);
     EXPECT_FOUND(buffers, "/launches/0/body/1",
-                 direction < 0 ? "race in a map: iteration (i = 1) reads t[0], which iteration (i = 0) writes, in block (0, 0, 0)"
-                               : "race in a map: iteration (i = 1) writes t[1], which iteration (i = 0) reads or writes, in block (0, 0, 0)");
+                 direction < 0
+                     ? "race in a map: iteration (i = 1) reads t[0], which iteration (i = 0) writes, in block (0, 0, 0)"
+                     : "race in a map: iteration (i = 1) writes t[1], which iteration (i = 0) reads or writes, in "
+                       "block (0, 0, 0)");
   }
 }
 
@@ -57,10 +60,14 @@ TEST(Findings, AWriteOfWhatSeveralRead) {
   const auto I = b.var(i);
   b.add(bound::Fill{t, real(0)});
   const auto last = operation(Op::eq, {I, integer(3)});
-  b.add(bound::Map{{i}, {4}, {Builder::set(u, {I}, b.at(t, {integer(0)})), Builder::set(t, {select(last, integer(0), I + integer(1))}, real(1))}});
+  b.add(bound::Map{{i},
+                   {4},
+                   {Builder::set(u, {I}, b.at(t, {integer(0)})),
+                    Builder::set(t, {select(last, integer(0), I + integer(1))}, real(1))}});
   Buffers buffers(b.program);
-  EXPECT_FOUND(buffers, "/launches/0/body/1",
-               "race in a map: iteration (i = 3) writes t[0], which iteration (i = 0) reads or writes, in block (0, 0, 0)");
+  EXPECT_FOUND(
+      buffers, "/launches/0/body/1",
+      "race in a map: iteration (i = 3) writes t[0], which iteration (i = 0) reads or writes, in block (0, 0, 0)");
 }
 
 TEST(Findings, OwnElementsAndOtherMapsAreFine) {
@@ -69,7 +76,10 @@ TEST(Findings, OwnElementsAndOtherMapsAreFine) {
   const auto I = b.var(i);
   b.add(bound::Fill{t, real(0)});
   for (int n = 0; n < 3; ++n)
-    b.add(bound::Map{{i}, {4}, {Builder::set(t, {n % 2 ? I : integer(3) - I}, real(n)), Builder::set(t, {n % 2 ? I : integer(3) - I}, b.at(t, {n % 2 ? I : integer(3) - I}) + real(1))}});
+    b.add(bound::Map{{i},
+                     {4},
+                     {Builder::set(t, {n % 2 ? I : integer(3) - I}, real(n)),
+                      Builder::set(t, {n % 2 ? I : integer(3) - I}, b.at(t, {n % 2 ? I : integer(3) - I}) + real(1))}});
   Buffers buffers(b.program);
   EXPECT_TRUE(buffers.run()) << text_of(buffers.run());
 }
@@ -77,10 +87,12 @@ TEST(Findings, OwnElementsAndOtherMapsAreFine) {
 TEST(Findings, ATensorElementWrittenByTwoIterations) {
   Builder b({1, 2, 1});
   const int Y = b.tensor("Y", DType::f32, {2, 8}, Access::write), i = b.variable("i");
-  b.add(bound::Map{{i}, {8}, {Builder::set_global(Y, {block(1), operation(Op::floordiv, {b.var(i), integer(2)})}, real(1))}});
+  b.add(bound::Map{
+      {i}, {8}, {Builder::set_global(Y, {block(1), operation(Op::floordiv, {b.var(i), integer(2)})}, real(1))}});
   Buffers buffers(b.program);
-  EXPECT_FOUND(buffers, "/launches/0/body/0",
-               "race in a map: iteration (i = 1) writes Y[0, 0], which iteration (i = 0) reads or writes, in block (0, 0, 0)");
+  EXPECT_FOUND(
+      buffers, "/launches/0/body/0",
+      "race in a map: iteration (i = 1) writes Y[0, 0], which iteration (i = 0) reads or writes, in block (0, 0, 0)");
 }
 
 TEST(Findings, TwoBlocksWriteOneElement) {
@@ -108,7 +120,8 @@ TEST(Findings, ABlockReadsWhatAnotherWrites) {
   const int Z = reader.tensor("Z", DType::f32, {2}, Access::readwrite), i = reader.variable("i");
   reader.add(bound::Map{{i}, {1}, {Builder::set_global(Z, {block(0)}, reader.global(Z, {integer(1)}))}});
   Buffers other(reader.program);
-  EXPECT_FOUND(other, "/launches/0/body/0", "race between blocks: block (1, 0, 0) writes Z[1], which block (0, 0, 0) reads or writes");
+  EXPECT_FOUND(other, "/launches/0/body/0",
+               "race between blocks: block (1, 0, 0) writes Z[1], which block (0, 0, 0) reads or writes");
 }
 
 TEST(Findings, UninitialisedElements) {
@@ -128,17 +141,24 @@ TEST(Findings, UninitialisedElements) {
   out.shape = {4};
   b.add(std::move(out));
   Buffers buffers(b.program);
-  EXPECT_FOUND(buffers, "/launches/0/body/1", "a[0] is read before this block wrote it in block (0, 1, 0), iteration (i = 0)");
+  EXPECT_FOUND(buffers, "/launches/0/body/1",
+               "a[0] is read before this block wrote it in block (0, 1, 0), iteration (i = 0)");
 }
 
 TEST(Findings, UninitialisedTilesInEveryStatement) {
   const auto plant = [](int which) {
     Builder b;
     const int Y = b.tensor("Y", DType::f32, {4, 4}, Access::write);
-    const int a = b.tile("a", DType::f32, {4, 4}), c = b.tile("c", DType::f32, {4, 4}), d = b.tile("d", DType::f32, {4, 4}), r = b.tile("r", DType::f32, {4});
+    const int a = b.tile("a", DType::f32, {4, 4}), c = b.tile("c", DType::f32, {4, 4}),
+              d = b.tile("d", DType::f32, {4, 4}), r = b.tile("r", DType::f32, {4});
     const int i = b.variable("i"), j = b.variable("j");
     // All of `a` but a[2, 3].
-    b.add(bound::Map{{i, j}, {4, 4}, {Builder::set(a, {b.var(i), select(operation(Op::eq, {b.var(i) * integer(4) + b.var(j), integer(11)}), integer(2), b.var(j))}, real(1))}});
+    b.add(bound::Map{{i, j},
+                     {4, 4},
+                     {Builder::set(a,
+                                   {b.var(i), select(operation(Op::eq, {b.var(i) * integer(4) + b.var(j), integer(11)}),
+                                                     integer(2), b.var(j))},
+                                   real(1))}});
     b.launch().body.clear();
     const auto rows = [&](std::int64_t from, std::int64_t count, std::int64_t columns) {
       b.add(bound::Map{{i, j}, {count, columns}, {Builder::set(a, {b.var(i) + integer(from), b.var(j)}, real(1))}});
@@ -166,7 +186,8 @@ TEST(Findings, UninitialisedTilesInEveryStatement) {
 
 TEST(Findings, UninitialisedAccumulators) {
   Builder b;
-  const int a = b.tile("a", DType::f32, {2, 2}), d = b.tile("d", DType::f32, {2, 2}), c = b.tile("c", DType::f32, {2, 2});
+  const int a = b.tile("a", DType::f32, {2, 2}), d = b.tile("d", DType::f32, {2, 2}),
+            c = b.tile("c", DType::f32, {2, 2});
   const int r = b.tile("r", DType::f32, {2});
   b.add(bound::Fill{a, real(1)}).add(bound::Fill{d, real(1)}).add(bound::Gemm{a, d, c, false, false, false});
   Buffers buffers(b.program);
@@ -185,7 +206,8 @@ TEST(Findings, DroppedWritesReadNothing) {
 
 TEST(Findings, OutOfRangeElements) {
   Builder b({1, 1, 2});
-  const int X = b.tensor("X", DType::f32, {3, 4}), t = b.tile("t", DType::f32, {2, 4}), i = b.variable("i"), j = b.variable("j");
+  const int X = b.tensor("X", DType::f32, {3, 4}), t = b.tile("t", DType::f32, {2, 4}), i = b.variable("i"),
+            j = b.variable("j");
   const auto I = b.var(i), J = b.var(j);
   b.add(bound::Map{{i, j}, {2, 4}, {Builder::set(t, {I, J}, b.global(X, {block(2) * integer(2) + I, J}))}});
   Buffers buffers(b.program);
@@ -205,17 +227,21 @@ TEST(Findings, OutOfRangeTiles) {
   EXPECT_FOUND(buffers, "/launches/0/body/1", "t[1, -1] is out of range in block (0, 0, 0), iteration (i = 0)");
   b.launch().body.back() = Builder::stmt(bound::Map{{i}, {5}, {Builder::set(u, {I}, real(0))}}, "/there");
   EXPECT_FOUND(buffers, "/there", "u[4] is out of range in block (0, 0, 0), iteration (i = 4)");
-  b.launch().body.back() = Builder::stmt(bound::Copy{{false, t, {integer(1), integer(2)}, {false, true}}, Builder::whole(u), {4}, nullptr, {}}, "/copy");
+  b.launch().body.back() = Builder::stmt(
+      bound::Copy{{false, t, {integer(1), integer(2)}, {false, true}}, Builder::whole(u), {4}, nullptr, {}}, "/copy");
   EXPECT_FOUND(buffers, "/copy", "the copy reaches outside the tile t in block (0, 0, 0)");
 }
 
 TEST(Findings, AnIndexFromData) {
   Builder b;
-  const int N = b.tensor("N", DType::i64, {2}), X = b.tensor("X", DType::f32, {4}), t = b.tile("t", DType::f32, {2}), i = b.variable("i");
-  b.add(bound::Map{{i}, {2}, {Builder::set(t, {b.var(i)}, b.global(X, {cast(b.global(N, {b.var(i)}), DType::index)}))}});
+  const int N = b.tensor("N", DType::i64, {2}), X = b.tensor("X", DType::f32, {4}), t = b.tile("t", DType::f32, {2}),
+            i = b.variable("i");
+  b.add(
+      bound::Map{{i}, {2}, {Builder::set(t, {b.var(i)}, b.global(X, {cast(b.global(N, {b.var(i)}), DType::index)}))}});
   Buffers buffers(b.program);
   buffers.set(N, {3, -9e18});
-  EXPECT_FOUND(buffers, "/launches/0/body/0", "X[-9000000000000000000] is out of range in block (0, 0, 0), iteration (i = 1)");
+  EXPECT_FOUND(buffers, "/launches/0/body/0",
+               "X[-9000000000000000000] is out of range in block (0, 0, 0), iteration (i = 1)");
   buffers.set(N, {0, 3});
   EXPECT_TRUE(buffers.run());
 }

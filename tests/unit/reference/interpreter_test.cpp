@@ -91,11 +91,15 @@ TEST(Gemm, AllFourTranspositions) {
   for (const bool ta : {false, true})
     for (const bool tb : {false, true}) {
       Builder b;
-      const int A = b.tensor("A", DType::f32, ta ? Shape{3, 5} : Shape{5, 3}), B = b.tensor("B", DType::f32, tb ? Shape{6, 3} : Shape{3, 6});
+      const int A = b.tensor("A", DType::f32, ta ? Shape{3, 5} : Shape{5, 3}),
+                B = b.tensor("B", DType::f32, tb ? Shape{6, 3} : Shape{3, 6});
       const int C = b.tensor("C", DType::f32, {5, 6}, Access::write);
-      const int at = b.tile("a", DType::f32, b.program.tensors[A].shape), bt = b.tile("b", DType::f32, b.program.tensors[B].shape);
+      const int at = b.tile("a", DType::f32, b.program.tensors[A].shape),
+                bt = b.tile("b", DType::f32, b.program.tensors[B].shape);
       const int ct = b.tile("c", DType::f32, {5, 6});
-      b.add(b.load(A, {integer(0), integer(0)}, at)).add(b.load(B, {integer(0), integer(0)}, bt)).add(bound::Fill{ct, real(100)});
+      b.add(b.load(A, {integer(0), integer(0)}, at))
+          .add(b.load(B, {integer(0), integer(0)}, bt))
+          .add(bound::Fill{ct, real(100)});
       b.add(bound::Gemm{at, bt, ct, ta, tb, false}).add(bound::Gemm{at, bt, ct, ta, tb, false});
       b.add(b.store(ct, C, {integer(0), integer(0)}));
       Buffers buffers(b.program);
@@ -120,8 +124,10 @@ TEST(Gemm, AllFourTranspositions) {
 
 TEST(Gemm, RoundsOnceAndIntegersWrap) {
   Builder b;
-  const int A = b.tensor("A", DType::f16, {1, 3}), B = b.tensor("B", DType::f16, {3, 1}), C = b.tensor("C", DType::f16, {1, 1}, Access::write);
-  const int a = b.tile("a", DType::f16, {1, 3}), bt = b.tile("b", DType::f16, {3, 1}), c = b.tile("c", DType::f16, {1, 1});
+  const int A = b.tensor("A", DType::f16, {1, 3}), B = b.tensor("B", DType::f16, {3, 1}),
+            C = b.tensor("C", DType::f16, {1, 1}, Access::write);
+  const int a = b.tile("a", DType::f16, {1, 3}), bt = b.tile("b", DType::f16, {3, 1}),
+            c = b.tile("c", DType::f16, {1, 1});
   const int I = b.tensor("I", DType::i8, {1, 2}), J = b.tensor("J", DType::i32, {1, 1}, Access::write);
   const int i = b.tile("i", DType::i8, {1, 2}), j = b.tile("j", DType::i32, {1, 1});
   b.add(b.load(A, {integer(0), integer(0)}, a)).add(b.load(B, {integer(0), integer(0)}, bt));
@@ -159,7 +165,8 @@ TEST(Gemm, WholeProgram) {
   for (std::int64_t i = 0; i < m; i += 7)
     for (std::int64_t j = 0; j < n; j += 5) {
       double sum = 0, magnitude = 0;
-      for (std::int64_t x = 0; x < k; ++x) sum += a[i * k + x] * b[x * n + j], magnitude += std::fabs(a[i * k + x] * b[x * n + j]);
+      for (std::int64_t x = 0; x < k; ++x)
+        sum += a[i * k + x] * b[x * n + j], magnitude += std::fabs(a[i * k + x] * b[x * n + j]);
       EXPECT_NEAR(buffers.get(2, i * n + j), sum, 4 * 0x1p-24 * std::fabs(sum) + 1e-6) << "seed " << seed;
       EXPECT_NEAR(scale[2][i * n + j], magnitude, 1e-9 * magnitude);
     }
@@ -167,19 +174,24 @@ TEST(Gemm, WholeProgram) {
 
 TEST(Map, ElementwiseInDeclaredTypes) {
   Builder b;
-  const int X = b.tensor("X", DType::f32, {4}), Y = b.tensor("Y", DType::f16, {4}, Access::write), K = b.scalar("k", DType::i32);
+  const int X = b.tensor("X", DType::f32, {4}), Y = b.tensor("Y", DType::f16, {4}, Access::write),
+            K = b.scalar("k", DType::i32);
   const int x = b.tile("x", DType::f32, {4}), y = b.tile("y", DType::f16, {4});
   const int i = b.variable("i"), v = b.variable("v", DType::f16);
   const auto I = b.var(i);
   b.add(b.load(X, {integer(0)}, x));
-  b.add(bound::Map{{i}, {4}, {Builder::let(v, cast(b.at(x, {I}), DType::f16)),
-                              Builder::set(y, {I}, b.var(v) * real(2, DType::f16) + cast(b.arg(K) + cast(I, DType::i32), DType::f16))}});
+  b.add(bound::Map{
+      {i},
+      {4},
+      {Builder::let(v, cast(b.at(x, {I}), DType::f16)),
+       Builder::set(y, {I}, b.var(v) * real(2, DType::f16) + cast(b.arg(K) + cast(I, DType::i32), DType::f16))}});
   b.add(b.store(y, Y, {integer(0)}));
   Buffers buffers(b.program);
   buffers.set(X, {1, 2049, -0.5, 1e9});
   buffers.set(K, 0, 10);
   ASSERT_TRUE(buffers.run());
-  EXPECT_EQ(buffers.all(Y), (std::vector<double>{12, 4108, 11, std::numeric_limits<double>::infinity()}));  // 4107: a tie, to even
+  EXPECT_EQ(buffers.all(Y),
+            (std::vector<double>{12, 4108, 11, std::numeric_limits<double>::infinity()}));  // 4107: a tie, to even
 }
 
 TEST(Map, EvaluatesOnlyWhatItNeeds) {
@@ -191,8 +203,12 @@ TEST(Map, EvaluatesOnlyWhatItNeeds) {
   const auto positive = operation(Op::gt, {b.global(X, {I}), real(2)});
   const auto both = operation(Op::logical_and, {inside, positive});
   const auto either = operation(Op::logical_or, {operation(Op::ge, {I, integer(4)}), positive});
-  b.add(bound::Map{{i}, {6}, {Builder::set_global(Y, {I}, select(inside, b.global(X, {I}), real(-1)) + cast(cast(both, DType::i32), DType::f32) * real(100) +
-                                                              cast(cast(either, DType::i32), DType::f32) * real(1000))}});
+  b.add(bound::Map{{i},
+                   {6},
+                   {Builder::set_global(Y, {I},
+                                        select(inside, b.global(X, {I}), real(-1)) +
+                                            cast(cast(both, DType::i32), DType::f32) * real(100) +
+                                            cast(cast(either, DType::i32), DType::f32) * real(1000))}});
   Buffers buffers(b.program);
   buffers.set(X, {1, 2, 3, 4});
   ASSERT_TRUE(buffers.run()) << text_of(buffers.run());
@@ -248,8 +264,10 @@ TEST(Control, LoopsConditionsAndLets) {
   const auto I = b.var(i);
   bound::If odd;
   odd.condition = operation(Op::lt, {b.var(k), integer(4)});
-  odd.then.push_back(Builder::stmt(bound::Map{{i}, {2}, {Builder::set(t, {I}, b.at(t, {I}) + cast(b.var(k), DType::i32))}}));
-  odd.otherwise.push_back(Builder::stmt(bound::Map{{i}, {2}, {Builder::set(t, {I}, b.at(t, {I}) + integer(100, DType::i32))}}));
+  odd.then.push_back(
+      Builder::stmt(bound::Map{{i}, {2}, {Builder::set(t, {I}, b.at(t, {I}) + cast(b.var(k), DType::i32))}}));
+  odd.otherwise.push_back(
+      Builder::stmt(bound::Map{{i}, {2}, {Builder::set(t, {I}, b.at(t, {I}) + integer(100, DType::i32))}}));
   loop.body.push_back(Builder::stmt(std::move(odd)));
   b.add(std::move(loop));
   b.add(bound::Copy{Builder::whole(t), {false, u, {integer(0), integer(0)}, {false, true}}, {2}, nullptr, {}});
@@ -354,11 +372,15 @@ TEST(Budget, StepsDeadlineAndCancellation) {
 TEST(Scale, GoesThroughAnEpilogue) {
   Builder b;
   const int A = b.tensor("A", DType::f32, {1, 2}), C = b.tensor("C", DType::f16, {1, 1}, Access::write);
-  const int a = b.tile("a", DType::f32, {1, 2}), a2 = b.tile("a2", DType::f32, {1, 2}), c = b.tile("c", DType::f32, {1, 1});
+  const int a = b.tile("a", DType::f32, {1, 2}), a2 = b.tile("a2", DType::f32, {1, 2}),
+            c = b.tile("c", DType::f32, {1, 1});
   const int i = b.variable("i");
   const auto e = b.at(c, {integer(0), b.var(i)});
-  b.add(b.load(A, {integer(0), integer(0)}, a)).add(b.load(A, {integer(0), integer(0)}, a2)).add(bound::Gemm{a, a2, c, false, true, true});
-  b.add(bound::Map{{i}, {1}, {Builder::set(c, {integer(0), b.var(i)}, e * real(3) + real(1))}}).add(b.store(c, C, {integer(0), integer(0)}));
+  b.add(b.load(A, {integer(0), integer(0)}, a))
+      .add(b.load(A, {integer(0), integer(0)}, a2))
+      .add(bound::Gemm{a, a2, c, false, true, true});
+  b.add(bound::Map{{i}, {1}, {Builder::set(c, {integer(0), b.var(i)}, e * real(3) + real(1))}})
+      .add(b.store(c, C, {integer(0), integer(0)}));
   Buffers buffers(b.program);
   buffers.set(A, {1, -2});
   std::vector<std::vector<double>> scale;

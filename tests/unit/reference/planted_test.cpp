@@ -1,5 +1,6 @@
-// Mistakes planted in tile programs (planted/*.json): each is found and located, by the verifier when the program is bound or
-// by the interpreter when it runs. And the built-in programs, which have none, against formulas written down here.
+// Mistakes planted in tile programs (planted/*.json): each is found and located, by the verifier when the program is
+// bound or by the interpreter when it runs. And the built-in programs, which have none, against formulas written down
+// here.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -62,29 +63,33 @@ TEST_P(Planted, IsFoundAndLocated) {
   EXPECT_EQ(error->code, ErrorCode::program_invalid);
   ASSERT_EQ(error->diagnostics.size(), 1u) << to_text(*error);
   EXPECT_EQ(error->diagnostics[0].pointer, expect.at("pointer").get<std::string>()) << to_text(*error);
-  EXPECT_NE(error->diagnostics[0].message.find(expect.at("message").get<std::string>()), std::string::npos) << to_text(*error);
+  EXPECT_NE(error->diagnostics[0].message.find(expect.at("message").get<std::string>()), std::string::npos)
+      << to_text(*error);
   EXPECT_FALSE(error->diagnostics[0].expected.empty() && error->diagnostics[0].hint.empty()) << to_text(*error);
 }
 
 std::vector<std::string> planted_names() {
   std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(std::string(KILN_SOURCE_DIR) + "/tests/unit/reference/planted"))
+  for (const auto& entry :
+       std::filesystem::directory_iterator(std::string(KILN_SOURCE_DIR) + "/tests/unit/reference/planted"))
     if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
   std::sort(names.begin(), names.end());
   return names;
 }
-INSTANTIATE_TEST_SUITE_P(Mistakes, Planted, testing::ValuesIn(planted_names()), [](const auto& test) { return test.param; });
+INSTANTIATE_TEST_SUITE_P(Mistakes, Planted, testing::ValuesIn(planted_names()),
+                         [](const auto& test) { return test.param; });
 
 TEST(PlantedSet, HasAtLeastTen) { EXPECT_GE(planted_names().size(), 10u); }
 
-// ---- built-ins -------------------------------------------------------------------------------------------------------
+// ---- built-ins ----------------------------------------------------------------------------------------------------
 struct Builtin {
   bound::Program program;
   std::unique_ptr<Buffers> buffers;
   std::vector<std::vector<double>> scale;
 
   // Binds for `target`, fills the inputs with normals and the outputs with NaN, runs.
-  Builtin(const std::string& name, const std::map<std::string, std::string>& settings, const std::string& target = "gfx942") {
+  Builtin(const std::string& name, const std::map<std::string, std::string>& settings,
+          const std::string& target = "gfx942") {
     const auto read = tile::load_builtin(KILN_SOURCE_DIR "/kernels/programs", name);
     EXPECT_TRUE(read) << to_text(read.error());
     auto bound = bind_program(*read, settings, target);
@@ -100,7 +105,9 @@ struct Builtin {
       const auto& tensor = program.tensors[t];
       for (std::int64_t i = 0; i < tensor.elements_span(); ++i)
         buffers->set(static_cast<int>(t), static_cast<std::size_t>(i),
-                     tensor.access == Access::write ? std::numeric_limits<double>::quiet_NaN() : is_float(tensor.dtype) ? normal(random) : 10 * normal(random));
+                     tensor.access == Access::write ? std::numeric_limits<double>::quiet_NaN()
+                     : is_float(tensor.dtype)       ? normal(random)
+                                                    : 10 * normal(random));
     }
     const auto status = buffers->run({}, &scale);
     EXPECT_TRUE(status) << name << ": " << text_of(status);
@@ -111,10 +118,12 @@ struct Builtin {
     Bytes bytes(want.size() * dtype_bytes(type));
     for (std::size_t i = 0; i < want.size(); ++i)
       bound::store_function(type)(bytes.data() + i * dtype_bytes(type),
-                                  is_float(type) ? bound::real_value(bound::round_real(type, want[i])) : bound::integer_value(static_cast<std::int64_t>(want[i])));
+                                  is_float(type) ? bound::real_value(bound::round_real(type, want[i]))
+                                                 : bound::integer_value(static_cast<std::int64_t>(want[i])));
     const auto spec = reference::tolerance_of(program);
     const auto result = reference::compare(type, bytes, buffers->bytes(tensor), scale[tensor], spec);
-    EXPECT_EQ(result.wrong, 0u) << program.name << ": first at " << result.first_wrong << ", error " << result.error_max << " of " << result.tolerance_at_max;
+    EXPECT_EQ(result.wrong, 0u) << program.name << ": first at " << result.first_wrong << ", error " << result.error_max
+                                << " of " << result.tolerance_at_max;
     EXPECT_EQ(result.elements, want.size());
   }
 };
@@ -127,8 +136,14 @@ TEST(Builtins, Gemm) {
       for (const bool tb : {false, true}) {
         const std::int64_t m = 70, n = 65, k = 43;
         const bool real = dtype != "i8", bias = real && ta, activation = real && tb;
-        Builtin run("gemm", {{"M", "70"}, {"N", "65"}, {"K", "43"}, {"dtype", dtype}, {"transpose_a", ta ? "true" : "false"}, {"transpose_b", tb ? "true" : "false"},
-                             {"bias", bias ? "true" : "false"}, {"activation", activation ? "gelu" : "none"}});
+        Builtin run("gemm", {{"M", "70"},
+                             {"N", "65"},
+                             {"K", "43"},
+                             {"dtype", dtype},
+                             {"transpose_a", ta ? "true" : "false"},
+                             {"transpose_b", tb ? "true" : "false"},
+                             {"bias", bias ? "true" : "false"},
+                             {"activation", activation ? "gelu" : "none"}});
         ASSERT_TRUE(run.buffers);
         const auto a = run.buffers->all(0), b = run.buffers->all(1), extra = run.buffers->all(2);
         std::vector<double> want;
@@ -143,7 +158,8 @@ TEST(Builtins, Gemm) {
       }
 }
 
-void expect_attention(Builtin& run, bool causal, std::int64_t batch, std::int64_t heads, std::int64_t kv, std::int64_t s, std::int64_t sk, std::int64_t d) {
+void expect_attention(Builtin& run, bool causal, std::int64_t batch, std::int64_t heads, std::int64_t kv,
+                      std::int64_t s, std::int64_t sk, std::int64_t d) {
   ASSERT_TRUE(run.buffers);
   const auto q = run.buffers->all(0), k = run.buffers->all(1), v = run.buffers->all(2);
   std::vector<double> want(batch * heads * s * d);
@@ -168,7 +184,14 @@ void expect_attention(Builtin& run, bool causal, std::int64_t batch, std::int64_
 TEST(Builtins, FlashAttention) {
   for (const std::string dtype : {"f32", "f16", "bf16"})
     for (const bool causal : {false, true}) {
-      Builtin run("flash_attention", {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "37"}, {"SK", "70"}, {"D", "20"}, {"dtype", dtype}, {"causal", causal ? "true" : "false"}});
+      Builtin run("flash_attention", {{"B", "2"},
+                                      {"H", "4"},
+                                      {"HKV", "2"},
+                                      {"S", "37"},
+                                      {"SK", "70"},
+                                      {"D", "20"},
+                                      {"dtype", dtype},
+                                      {"causal", causal ? "true" : "false"}});
       expect_attention(run, causal, 2, 4, 2, 37, 70, 20);
     }
 }
@@ -197,7 +220,8 @@ TEST(Builtins, RmsNorm) {
       for (std::size_t row = 0; row < want.size(); row += n) {
         double squares = 0;
         for (std::size_t j = row; j < row + n; ++j) squares += want[j] * want[j];
-        for (std::size_t j = row; j < row + n; ++j) want[j] *= weight[j - row] / std::sqrt(squares / static_cast<double>(n) + 1e-5);
+        for (std::size_t j = row; j < row + n; ++j)
+          want[j] *= weight[j - row] / std::sqrt(squares / static_cast<double>(n) + 1e-5);
       }
       run.expect(2, want);
     }

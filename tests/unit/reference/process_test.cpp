@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <random>
+#include <sstream>
 #include <thread>
 
 #include "engine/base/channel.hpp"
@@ -67,7 +68,8 @@ struct Gemm {
   // What C should be.
   Bytes expected() {
     Bytes c(shared.memories[2].size);
-    std::vector<reference::Argument> arguments = {{shared.data(0), shared.memories[0].size}, {shared.data(1), shared.memories[1].size}, {c.data(), c.size()}};
+    std::vector<reference::Argument> arguments = {
+        {shared.data(0), shared.memories[0].size}, {shared.data(1), shared.memories[1].size}, {c.data(), c.size()}};
     EXPECT_TRUE(reference::run(program, arguments));
     return c;
   }
@@ -78,10 +80,23 @@ bound::Program endless_program() {
   const int k = b.variable("k"), j = b.variable("j");
   bound::For outer, inner;
   inner.var = j, outer.var = k;
-  for (auto* loop : {&inner, &outer}) loop->from = integer(0), loop->to = integer(std::int64_t(1) << 60), loop->step = integer(1);
+  for (auto* loop : {&inner, &outer})
+    loop->from = integer(0), loop->to = integer(std::int64_t(1) << 60), loop->step = integer(1);
   outer.body.push_back(Builder::stmt(std::move(inner)));
   b.add(std::move(outer));
   return b.program;
+}
+
+// User time of a process in clock ticks: field 14 of /proc/PID/stat, the 12th after the name in parentheses.
+long cpu_ticks(pid_t pid) {
+  const auto bytes = read_file("/proc/" + std::to_string(pid) + "/stat");
+  if (!bytes) return 0;
+  std::istringstream fields{std::string(text(*bytes)).substr(text(*bytes).rfind(')') + 1)};
+  std::string skipped;
+  for (int i = 0; i < 11; ++i) fields >> skipped;
+  long ticks = 0;
+  fields >> ticks;
+  return ticks;
 }
 
 TEST(Process, RunsOnTheCallersMemory) {
@@ -264,8 +279,7 @@ TEST(Process, DeathIsReportedAndTheNextRunStartsAnother) {
   request.program = bound::encode(endless_program(), true);
   std::atomic<bool> done = false;
   std::thread killer([&] {
-    // Killed once it computes: its CPU time grows only then.
-    while (!done && resident_bytes(pid) == 0) std::this_thread::yield();
+    while (!done && cpu_ticks(pid) < 5) std::this_thread::yield();  // it waits until it computes
     ::kill(pid, SIGKILL);
   });
   const auto reply = process.run(request);

@@ -17,7 +17,9 @@ std::string canonical(const std::string& source) {
 
 bool same(const Expr& a, const Expr& b) {
   const bool reals = a.real == b.real || (a.real != a.real && b.real != b.real);
-  if (a.kind != b.kind || a.op != b.op || a.integer != b.integer || !reals || a.text != b.text || a.args.size() != b.args.size()) return false;
+  if (a.kind != b.kind || a.op != b.op || a.integer != b.integer || !reals || a.text != b.text ||
+      a.args.size() != b.args.size())
+    return false;
   for (std::size_t i = 0; i < a.args.size(); ++i)
     if (!same(*a.args[i], *b.args[i])) return false;
   return true;
@@ -66,7 +68,11 @@ TEST(Expression, PrintsTheLeastParentheses) {
 }
 
 TEST(Expression, MistakesAreLocated) {
-  struct Case { const char* source; std::size_t offset, length; const char* message; };
+  struct Case {
+    const char* source;
+    std::size_t offset, length;
+    const char* message;
+  };
   const Case cases[] = {
       {"", 0, 0, "an operand is missing"},
       {"a +", 3, 0, "an operand is missing"},
@@ -136,16 +142,48 @@ class RandomTrees {
     auto expr = std::make_shared<Expr>();
     const auto kind = depth == 0 ? pick(4) : pick(11);
     switch (kind) {
-      case 0: expr->kind = Expr::Kind::integer; expr->integer = static_cast<std::int64_t>(random_() >> (1 + pick(63))); break;
-      case 1: expr->kind = Expr::Kind::real; expr->real = std::ldexp(static_cast<double>(random_() >> 12), static_cast<int>(pick(200)) - 120); break;
-      case 2: expr->kind = Expr::Kind::name; expr->text = pick(2) ? "x" : "bid.y"; break;
-      case 3: expr->kind = Expr::Kind::boolean; expr->integer = static_cast<std::int64_t>(pick(2)); break;
-      case 4: expr->kind = Expr::Kind::unary; expr->op = std::array{Op::neg, Op::bit_not, Op::logical_not}[pick(3)]; args(*expr, 1, depth); break;
-      case 5: case 6: expr->kind = Expr::Kind::binary; expr->op = static_cast<Op>(pick(static_cast<unsigned>(Op::logical_or) + 1)); args(*expr, 2, depth); break;
-      case 7: expr->kind = Expr::Kind::select; args(*expr, 3, depth); break;
+      case 0:
+        expr->kind = Expr::Kind::integer;
+        expr->integer = static_cast<std::int64_t>(random_() >> (1 + pick(63)));
+        break;
+      case 1:
+        expr->kind = Expr::Kind::real;
+        expr->real = std::ldexp(static_cast<double>(random_() >> 12), static_cast<int>(pick(200)) - 120);
+        break;
+      case 2:
+        expr->kind = Expr::Kind::name;
+        expr->text = pick(2) ? "x" : "bid.y";
+        break;
+      case 3:
+        expr->kind = Expr::Kind::boolean;
+        expr->integer = static_cast<std::int64_t>(pick(2));
+        break;
+      case 4:
+        expr->kind = Expr::Kind::unary;
+        expr->op = std::array{Op::neg, Op::bit_not, Op::logical_not}[pick(3)];
+        args(*expr, 1, depth);
+        break;
+      case 5:
+      case 6:
+        expr->kind = Expr::Kind::binary;
+        expr->op = static_cast<Op>(pick(static_cast<unsigned>(Op::logical_or) + 1));
+        args(*expr, 2, depth);
+        break;
+      case 7:
+        expr->kind = Expr::Kind::select;
+        args(*expr, 3, depth);
+        break;
       case 8: call(*expr, depth); break;
-      case 9: expr->kind = Expr::Kind::cast; expr->text = "f16"; args(*expr, 1, depth); break;
-      default: expr->kind = Expr::Kind::element; expr->text = "T"; args(*expr, 1 + pick(4), depth); break;
+      case 9:
+        expr->kind = Expr::Kind::cast;
+        expr->text = "f16";
+        args(*expr, 1, depth);
+        break;
+      default:
+        expr->kind = Expr::Kind::element;
+        expr->text = "T";
+        args(*expr, 1 + pick(4), depth);
+        break;
     }
     return expr;
   }
@@ -170,7 +208,8 @@ TEST(Expression, RandomTreesSurvivePrinting) {
     const std::string text = tile::print_expression(*expr);
     const auto parsed = tile::parse_expression(text);
     ASSERT_TRUE(parsed) << "seed " << seed << ": " << text << "\n" << to_text(parsed.error());
-    ASSERT_TRUE(same(*expr, **parsed)) << "seed " << seed << ": " << text << " became " << tile::print_expression(**parsed);
+    ASSERT_TRUE(same(*expr, **parsed)) << "seed " << seed << ": " << text << " became "
+                                       << tile::print_expression(**parsed);
     ASSERT_EQ(tile::print_expression(**parsed), text) << "seed " << seed;
   }
 }
@@ -182,8 +221,10 @@ TEST(Expression, RandomTextNeverCrashes) {
     std::string text;
     for (auto n = random() % 40; n > 0; --n) text += alphabet[random() % alphabet.size()];
     const auto parsed = tile::parse_expression(text);
-    if (parsed) EXPECT_TRUE(tile::parse_expression(tile::print_expression(**parsed))) << "seed " << seed << ": " << text;
-    else EXPECT_EQ(parsed.error().diagnostics.size(), 1u) << "seed " << seed;
+    if (parsed)
+      EXPECT_TRUE(tile::parse_expression(tile::print_expression(**parsed))) << "seed " << seed << ": " << text;
+    else
+      EXPECT_EQ(parsed.error().diagnostics.size(), 1u) << "seed " << seed;
   }
 }
 
@@ -200,7 +241,8 @@ class Evaluator {
     if (!parsed) return to_text(parsed.error());
     const tile::Text text{*parsed, source, ""};
     const auto value = specialize::ExpressionBinder(context_).bind(text);
-    if (!value.constant()) return findings_.diagnostics().list().empty() ? "not a constant" : to_text(findings_.diagnostics().list().back());
+    if (!value.constant())
+      return findings_.diagnostics().list().empty() ? "not a constant" : to_text(findings_.diagnostics().list().back());
     if (value.type() == DType::boolean) return value.expr->integer ? "true" : "false";
     return std::to_string(value.expr->integer);
   }

@@ -7,9 +7,32 @@
 namespace kiln::test {
 namespace {
 
-const std::vector<std::string> pieces{"0", "-1", "9223372036854775807", "2147483647", "\"M\"", "\"-inf\"", "null", "true", "[]", "{}", "1e308",
-                                      "\"bid.x * K\"", "\"i + j\"", "\"sum[i, j]\"", "\"n64\"", "\"M // 0\"", "\"f16\"", "\"x if y\"", "\"K << 63\"",
-                                      "\"-M * N * K * M * N\"", "[\"M\", \"N\"]", "\"A[k:, 0:]\"", "\"row_max\"", "\"s\"", "\"\\u0000\"", "\"unrolled\""};
+const std::vector<std::string> pieces{"0",
+                                      "-1",
+                                      "9223372036854775807",
+                                      "2147483647",
+                                      "\"M\"",
+                                      "\"-inf\"",
+                                      "null",
+                                      "true",
+                                      "[]",
+                                      "{}",
+                                      "1e308",
+                                      "\"bid.x * K\"",
+                                      "\"i + j\"",
+                                      "\"sum[i, j]\"",
+                                      "\"n64\"",
+                                      "\"M // 0\"",
+                                      "\"f16\"",
+                                      "\"x if y\"",
+                                      "\"K << 63\"",
+                                      "\"-M * N * K * M * N\"",
+                                      "[\"M\", \"N\"]",
+                                      "\"A[k:, 0:]\"",
+                                      "\"row_max\"",
+                                      "\"s\"",
+                                      "\"\\u0000\"",
+                                      "\"unrolled\""};
 
 class Mutator {
  public:
@@ -20,7 +43,8 @@ class Mutator {
         case 0: text[at(text)] = static_cast<char>(random_()); break;
         case 1: text.erase(at(text), random_() % 30); break;
         case 2: swap_strings(text); break;
-        case 3: case 4: replace_value(text); break;
+        case 3:
+        case 4: replace_value(text); break;
         default: text.insert(at(text), text.substr(at(text), random_() % 60)); break;
       }
       if (text.empty()) text = " ";
@@ -68,7 +92,8 @@ void expect_total(const std::string& json, std::uint64_t seed) {
   for (const auto& symbol : program->symbols) bindings.set[symbol.name] = values[random() % 5];
   const auto bound = bind(*program, bindings, seed % 2 ? "gfx942" : "host:avx2");
   if (bound) return;
-  const bool expected = bound.error().code == ErrorCode::program_invalid || bound.error().code == ErrorCode::resource_limit;
+  const bool expected =
+      bound.error().code == ErrorCode::program_invalid || bound.error().code == ErrorCode::resource_limit;
   ASSERT_TRUE(expected) << "seed " << seed << "\n" << to_text(bound.error()) << json;
   const bool located = bound.error().code != ErrorCode::program_invalid || !bound.error().diagnostics.empty();
   ASSERT_TRUE(located) << "seed " << seed << json;
@@ -76,7 +101,8 @@ void expect_total(const std::string& json, std::uint64_t seed) {
 
 TEST(Fuzz, MutatedProgramsEndInDiagnostics) {
   std::vector<std::string> programs;
-  for (const auto& name : tile::builtin_names(programs_folder)) programs.push_back(*tile::builtin_text(programs_folder, name));
+  for (const auto& name : tile::builtin_names(programs_folder))
+    programs.push_back(*tile::builtin_text(programs_folder, name));
   ASSERT_FALSE(programs.empty());
   const char* more = std::getenv("KILN_FUZZ_ROUNDS");  // for long runs by hand
   const std::uint64_t rounds = more ? std::strtoull(more, nullptr, 10) : 3000;

@@ -1,4 +1,5 @@
-// Every JSON block of PROGRAM.md: whole programs are read, checked and bound; lists of statements inside a small program.
+// Every JSON block of PROGRAM.md: whole programs are read, checked and bound; lists of statements inside a small
+// program.
 #include "engine/base/fd.hpp"
 #include "tests/unit/tile/support.hpp"
 

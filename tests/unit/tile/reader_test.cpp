@@ -58,7 +58,8 @@ TEST(Reader, StatementsAreCheckedByNameAndShape) {
       {"op": "fill", "tile": "A", "value": 0},
       {"op": "map", "index": ["i"], "extent": ["64"], "body": [{"set": "t[i]", "value": "t"}]},
       {"op": "map", "index": ["i"], "extent": ["64"], "body": [{"set": "t[i, i]", "value": "M[i]"}, {"sett": "x"}]},
-      {"op": "for", "var": "k", "to": "K", "body": [{"op": "alloc", "name": "u", "space": "shared", "dtype": "f16", "shape": ["64"]}]},
+      {"op": "for", "var": "k", "to": "K", "body": [
+        {"op": "alloc", "name": "u", "space": "shared", "dtype": "f16", "shape": ["64"]}]},
       {"op": "reduce", "kind": "sum", "from": "t", "to": "t", "axis": 0, "acumulate": true},
       {"op": "gemm", "a": "t", "b": "t"}
     ])json"),
@@ -94,9 +95,11 @@ TEST(Reader, ExpressionMistakesHaveAPositionInTheString) {
 }
 
 TEST(Reader, DuplicateKeysAreRefused) {
-  expect_mistakes(R"json({"kiln": "tile/1", "name": "a", "name": "b", "params": [{"name": "X", "dtype": "f32", "dtype": "f16", "shape": ["4"], "access": "read"}],
+  expect_mistakes(
+      R"json({"kiln": "tile/1", "name": "a", "name": "b",
+                 "params": [{"name": "X", "dtype": "f32", "dtype": "f16", "shape": ["4"], "access": "read"}],
                       "launches": [{"grid": [1], "threads": 1, "body": []}]})json",
-                  {{"/name", "stands twice"}, {"/params/0/dtype", "stands twice"}});
+      {{"/name", "stands twice"}, {"/params/0/dtype", "stands twice"}});
 }
 
 TEST(Reader, TextThatIsNoJsonIsLocatedByLine) {
@@ -121,24 +124,29 @@ TEST(Reader, MalformedBytesAreRefused) {
   std::string many = "[0";
   for (int i = 0; i < 300000; ++i) many += ",0";
   EXPECT_EQ(tile::read_program(many + "]").error().code, ErrorCode::resource_limit);
-  for (const char* text : {"3", "null", "\"x\"", "[]", "true"}) EXPECT_EQ(tile::read_program(text).error().code, ErrorCode::program_invalid) << text;
+  for (const char* text : {"3", "null", "\"x\"", "[]", "true"})
+    EXPECT_EQ(tile::read_program(text).error().code, ErrorCode::program_invalid) << text;
 }
 
 TEST(Reader, NumbersKeepTheirKind) {
   const auto overflow = tile::read_program("{\"kiln\": 1e400000}");
   EXPECT_EQ(overflow.error().code, ErrorCode::parse_error);
   EXPECT_EQ(overflow.error().message, "not valid JSON: number overflow parsing '1e400000'");
-  expect_mistakes(R"json({"kiln": "tile/1", "name": "a", "symbols": {"M": {"multiple_of": 8.0, "max": 9223372036854775808, "min": -4}}, "params": [],
+  expect_mistakes(
+      R"json({"kiln": "tile/1", "name": "a", "params": [],
+                 "symbols": {"M": {"multiple_of": 8.0, "max": 9223372036854775808, "min": -4}},
                       "launches": [{"grid": [123456789012345678901234567890], "threads": 1, "body": []}]})json",
-                  {{"/symbols/M/multiple_of", "not an integer"},
-                   {"/symbols/M/multiple_of", "at least 1"},
-                   {"/symbols/M/max", "does not fit in 64 bits"},
-                   {"/symbols/M/min", "sizes are from 0"},
-                   {"/launches/0/grid/0", "does not fit in 64 bits"}});
+      {{"/symbols/M/multiple_of", "not an integer"},
+       {"/symbols/M/multiple_of", "at least 1"},
+       {"/symbols/M/max", "does not fit in 64 bits"},
+       {"/symbols/M/min", "sizes are from 0"},
+       {"/launches/0/grid/0", "does not fit in 64 bits"}});
 }
 
 TEST(Reader, LaterPartsOfTheDesignSaySo) {
-  expect_mistakes(R"json({"kiln": "tile/1", "name": "a", "symbols": {"M": {"kind": "dynamic"}}, "params": [], "workspace": [], "schedule": {},
+  expect_mistakes(
+      R"json({"kiln": "tile/1", "name": "a", "symbols": {"M": {"kind": "dynamic"}}, "params": [],
+      "workspace": [], "schedule": {},
       "launches": [{"grid": [1], "threads": 1, "resident": true, "schedule": {}, "body": [
         {"op": "scan"}, {"op": "while"}, {"op": "atomic"}, {"op": "print"}, {"op": "assert"},
         {"op": "alloc", "name": "t", "space": "fragment", "dtype": "f32", "shape": [4, 4]},
@@ -146,26 +154,27 @@ TEST(Reader, LaterPartsOfTheDesignSaySo) {
         {"op": "gemm", "a": "t", "b": "t", "c": "t", "precision": "tf32", "scale_a": "r"},
         {"op": "reduce", "kind": "argmax", "from": "t", "to": "r", "axis": 0, "nan": "ignore"}
       ]}, {"grid": [1], "threads": 1, "body": []}]})json",
-                  {{"/symbols/M/kind", "not yet"},
-                   {"/workspace", "not yet"},
-                   {"/schedule", "not yet"},
-                   {"/launches/0/resident", "not yet"},
-                   {"/launches/0/schedule", "not yet"},
-                   {"/launches/0/body/0/op", "not yet"},
-                   {"/launches/0/body/1/op", "not yet"},
-                   {"/launches/0/body/2/op", "not yet"},
-                   {"/launches/0/body/3/op", "not yet"},
-                   {"/launches/0/body/4/op", "not yet"},
-                   {"/launches/0/body/7/precision", "not yet"},
-                   {"/launches/0/body/7/scale_a", "not yet"},
-                   {"/launches/0/body/8/kind", "not yet"},
-                   {"/launches/0/body/8/nan", "not yet"},
-                   {"/launches/1", "not yet"}});
+      {{"/symbols/M/kind", "not yet"},
+       {"/workspace", "not yet"},
+       {"/schedule", "not yet"},
+       {"/launches/0/resident", "not yet"},
+       {"/launches/0/schedule", "not yet"},
+       {"/launches/0/body/0/op", "not yet"},
+       {"/launches/0/body/1/op", "not yet"},
+       {"/launches/0/body/2/op", "not yet"},
+       {"/launches/0/body/3/op", "not yet"},
+       {"/launches/0/body/4/op", "not yet"},
+       {"/launches/0/body/7/precision", "not yet"},
+       {"/launches/0/body/7/scale_a", "not yet"},
+       {"/launches/0/body/8/kind", "not yet"},
+       {"/launches/0/body/8/nan", "not yet"},
+       {"/launches/1", "not yet"}});
 }
 
 TEST(Reader, UnknownVersionsAreRefused) {
-  expect_mistakes(R"json({"kiln": "tile/2", "name": "a", "params": [], "launches": [{"grid": [1], "threads": 1, "body": []}]})json",
-                  {{"/kiln", "unknown format version"}});
+  expect_mistakes(
+      R"json({"kiln": "tile/2", "name": "a", "params": [], "launches": [{"grid": [1], "threads": 1, "body": []}]})json",
+      {{"/kiln", "unknown format version"}});
 }
 
 // ---- writing
@@ -186,7 +195,8 @@ TEST(Writer, CanonicalFormHasNoDefaults) {
       {"layout": "auto", "op": "alloc", "name": "t", "space": "shared", "dtype": "f32", "shape": [4, "(4)"]},
       {"op": "alloc", "name": "r", "space": "shared", "dtype": "f32", "shape": [4, 4], "layout": {"pad": 8}},
       {"op": "for", "var": "k", "from": 0, "to": "(8)", "step": "1", "kind": "serial", "body": [
-        {"op": "copy", "from": {"name": "X", "at": ["k", "(0)", "0 :"]}, "to": {"name": "t", "at": ["0", "0:"]}, "limit": ["4"], "when": "true"}]}
+        {"op": "copy", "from": {"name": "X", "at": ["k", "(0)", "0 :"]}, "to": {"name": "t", "at": ["0", "0:"]},
+         "limit": ["4"], "when": "true"}]}
     ], "threads": 1, "grid": [1]}], "symbols": {}, "name": "a", "kiln": "tile/1", "options": {},
     "params": [{"access": "read", "name": "X", "dtype": "f32", "shape": [8, 4, 4], "may_alias": false}]})json");
   ASSERT_TRUE(program) << to_text(program.error());
@@ -243,7 +253,8 @@ TEST(Writer, CanonicalFormHasNoDefaults) {
 }
 
 TEST(Builtins, NamesAndErrors) {
-  EXPECT_EQ(tile::builtin_names(programs_folder), (std::vector<std::string>{"flash_attention", "gemm", "rmsnorm", "softmax"}));
+  EXPECT_EQ(tile::builtin_names(programs_folder),
+            (std::vector<std::string>{"flash_attention", "gemm", "rmsnorm", "softmax"}));
   EXPECT_TRUE(tile::builtin_names("/nowhere").empty());
   const auto missing = tile::load_builtin(programs_folder, "gem");
   ASSERT_FALSE(missing);

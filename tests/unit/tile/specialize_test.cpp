@@ -28,7 +28,8 @@ const std::string tiles = R"json(
   {"op": "alloc", "name": "b", "space": "shared", "dtype": "f16", "shape": ["32", "64"]},
   {"op": "alloc", "name": "c", "space": "fragment", "dtype": "f32", "shape": ["64", "64"]},
   {"op": "alloc", "name": "r", "space": "fragment", "dtype": "f32", "shape": ["64"]},
-  {"op": "fill", "tile": "a", "value": 0}, {"op": "fill", "tile": "b", "value": 0}, {"op": "fill", "tile": "c", "value": 0},
+  {"op": "fill", "tile": "a", "value": 0}, {"op": "fill", "tile": "b", "value": 0},
+  {"op": "fill", "tile": "c", "value": 0},
   {"op": "fill", "tile": "r", "value": 0},)json";
 
 std::string with_tiles(const std::string& statements) { return program_with("[" + tiles + statements + "]"); }
@@ -45,7 +46,13 @@ TEST(Specialize, SettingsAreLocated) {
   const auto gemm = tile::load_builtin(programs_folder, "gemm");
   ASSERT_TRUE(gemm);
   specialize::Bindings bindings;
-  bindings.set = {{"M", "-1"}, {"N", "9223372036854775808"}, {"dtype", "f23"}, {"transpose_a", "maybe"}, {"activation", "gellu"}, {"BM", "12x"}, {"BQ", "3"}};
+  bindings.set = {{"M", "-1"},
+                  {"N", "9223372036854775808"},
+                  {"dtype", "f23"},
+                  {"transpose_a", "maybe"},
+                  {"activation", "gellu"},
+                  {"BM", "12x"},
+                  {"BQ", "3"}};
   expect_mistakes(bind(*gemm, bindings), {{"/bindings/symbols/M", "is a size"},
                                           {"/bindings/symbols/N", "is a size"},
                                           {"/bindings/symbols/K", "has no value"},
@@ -60,13 +67,17 @@ TEST(Specialize, SettingsAreLocated) {
 }
 
 TEST(Specialize, PromisesAndConstraintsAreChecked) {
-  const auto program = tile::read_program(R"json({"kiln": "tile/1", "name": "p", "symbols": {"M": {"multiple_of": 8}, "N": {"min": 2, "max": 9}},
-    "params": [], "tunables": {"BM": 100}, "constraints": ["BM % 16 == 0", "BM > M"], "launches": [{"grid": [1], "threads": 1, "body": []}]})json");
+  const auto program = tile::read_program(
+      R"json({"kiln": "tile/1", "name": "p", "symbols": {"M": {"multiple_of": 8}, "N": {"min": 2, "max": 9}},
+    "params": [], "tunables": {"BM": 100}, "constraints": ["BM % 16 == 0", "BM > M"],
+    "launches": [{"grid": [1], "threads": 1, "body": []}]})json");
   ASSERT_TRUE(program) << to_text(program.error());
   specialize::Bindings bindings;
   bindings.set = {{"M", "12"}, {"N", "1"}};
   const auto bound = bind(*program, bindings);
-  expect_mistakes(bound, {{"/bindings/symbols/M", "a multiple of 8"}, {"/bindings/symbols/N", "promises a range"}, {"/constraints/0", "does not hold"}});
+  expect_mistakes(bound, {{"/bindings/symbols/M", "a multiple of 8"},
+                          {"/bindings/symbols/N", "promises a range"},
+                          {"/constraints/0", "does not hold"}});
   EXPECT_EQ(find(bound.error(), "does not hold")->found, "BM = 100");
 }
 
@@ -180,20 +191,24 @@ TEST(Specialize, StatementsAreChecked) {
       {R"({"op": "copy", "from": "A[n64:, 0:]", "to": "a"})", "beyond 64 bits"},
       {R"({"op": "for", "var": "k", "to": "K", "step": "K - 128", "body": []})", "a loop's step is out of range"},
       {R"({"op": "for", "var": "k", "to": "n", "kind": "unrolled", "body": []})", "an unrolled loop has bounds"},
-      {R"({"op": "for", "var": "k", "to": "K", "kind": "pipelined", "stages": "9", "body": []})", "the number of stages is out of range"},
+      {R"({"op": "for", "var": "k", "to": "K", "kind": "pipelined", "stages": "9", "body": []})",
+       "the number of stages is out of range"},
       {R"({"op": "for", "var": "k", "to": "n64", "step": "2", "body": []})", "leaves no room for its last step"},
       {R"({"op": "if", "condition": "n", "then": []})", "a condition is a boolean"},
       {R"({"op": "fill", "tile": "a", "value": "1.5 * n"})", "a real literal where i32 is needed"},
       {R"({"op": "map", "index": ["i"], "extent": ["n"], "body": [{"set": "r[i]", "value": 0}]})", "has no value here"},
-      {R"({"op": "map", "index": ["i"], "extent": ["M * M * M * M * M"], "body": [{"set": "r[i]", "value": 0}]})", "an extent of the map is out of range"},
-      {R"({"op": "map", "index": ["i", "j"], "extent": ["M * M", "M * M * M"], "body": [{"set": "r[i]", "value": 0}]})", "too many iterations"},
+      {R"({"op": "map", "index": ["i"], "extent": ["M * M * M * M * M"], "body": [{"set": "r[i]", "value": 0}]})",
+       "an extent of the map is out of range"},
+      {R"({"op": "map", "index": ["i", "j"], "extent": ["M * M", "M * M * M"], "body": [{"set": "r[i]", "value": 0}]})",
+       "too many iterations"},
   };
   for (const auto& [statement, message] : cases) {
     const std::string json = with_tiles(statement);
     const auto bound = bind_text(json, sizes(128, 256, 128));
     ASSERT_FALSE(bound) << statement;
     EXPECT_NE(find(bound.error(), message), nullptr) << statement << "\n" << to_text(bound.error());
-    for (const auto& d : bound.error().diagnostics) EXPECT_TRUE(d.pointer.starts_with("/launches/0/body/8")) << to_text(d);
+    for (const auto& d : bound.error().diagnostics)
+      EXPECT_TRUE(d.pointer.starts_with("/launches/0/body/8")) << to_text(d);
   }
 }
 
@@ -218,9 +233,11 @@ TEST(Specialize, DoubleWritesAreFound) {
     EXPECT_NE(bound.error().diagnostics[0].message.find(message), std::string::npos) << to_text(bound.error());
     EXPECT_EQ(bound.error().diagnostics[0].pointer, first_map_set);
   }
-  for (const char* right : {"c[i, j]", "c[j, i]", "c[i, 63 - j]", "D[bid.x * 64 + i, j]", "D[i * 64 + j, 0]", "D[0, j * 64 + i]", "D[i + j, j]"})
+  for (const char* right : {"c[i, j]", "c[j, i]", "c[i, 63 - j]", "D[bid.x * 64 + i, j]", "D[i * 64 + j, 0]",
+                            "D[0, j * 64 + i]", "D[i + j, j]"})
     EXPECT_TRUE(bind_text(map_item(std::string("{\"set\": \"") + right + "\", \"value\": 0}"))) << right;
-  const auto through_let = bind_text(map_item(R"({"let": "h", "value": "i * 2"}, {"set": "D[h - i + j, 0]", "value": 0})"));
+  const auto through_let =
+      bind_text(map_item(R"({"let": "h", "value": "i * 2"}, {"set": "D[h - i + j, 0]", "value": 0})"));
   ASSERT_FALSE(through_let);
   EXPECT_NE(find(through_let.error(), "write the same element"), nullptr);
 }
@@ -231,13 +248,16 @@ TEST(Specialize, TilesMustBeWrittenAndFit) {
       {"op": "alloc", "name": "big", "space": "shared", "dtype": "f32", "shape": [128, 129]},
       {"op": "fill", "tile": "big", "value": 0},
       {"op": "copy", "from": "never", "to": "C[0:, 0:]"}])json")),
-                  {{"/launches/0/body/0", "'never' is never written"}, {"/launches/0", "do not fit in the local memory of gfx942"}});
+                  {{"/launches/0/body/0", "'never' is never written"},
+                   {"/launches/0", "do not fit in the local memory of gfx942"}});
   expect_mistakes(bind_text(program_with(R"json([
       {"op": "alloc", "name": "huge", "space": "fragment", "dtype": "f32", "shape": ["M * 1000000", "N * 1000000"]},
       {"op": "alloc", "name": "none", "space": "fragment", "dtype": "f32", "shape": ["M - 128"]},
       {"op": "alloc", "name": "small", "space": "fragment", "dtype": "f8e5m2", "shape": [4]}])json")),
-                  {{"/launches/0/body/0/shape/0", "out of range"}, {"/launches/0/body/0/shape/1", "out of range"},
-                   {"/launches/0/body/1/shape/0", "out of range"}, {"/launches/0/body/2/dtype", "not yet: the type f8e5m2"}});
+                  {{"/launches/0/body/0/shape/0", "out of range"},
+                   {"/launches/0/body/0/shape/1", "out of range"},
+                   {"/launches/0/body/1/shape/0", "out of range"},
+                   {"/launches/0/body/2/dtype", "not yet: the type f8e5m2"}});
 }
 
 TEST(Specialize, LayoutsMayBeReplaced) {
@@ -285,7 +305,8 @@ TEST(Specialize, EmptyWorkIsNoMistake) {
     ASSERT_TRUE(program);
     for (const auto& empty : program->symbols) {
       specialize::Bindings bindings;
-      for (const auto& symbol : program->symbols) bindings.set[symbol.name] = symbol.name == empty.name && !symbol.min ? "0" : "64";
+      for (const auto& symbol : program->symbols)
+        bindings.set[symbol.name] = symbol.name == empty.name && !symbol.min ? "0" : "64";
       const auto bound = bind(*program, bindings);
       EXPECT_TRUE(bound) << name << " with " << empty.name << " = 0\n" << to_text(bound.error());
     }
@@ -321,7 +342,8 @@ TEST(Specialize, StridesAndAlignment) {
   specialize::Bindings bindings;
   bindings.set = {{"N", "4"}, {"P", "12"}};
   bindings.align_bytes = {{"X", 16}, {"R", 4}, {"Y", 3}, {"Z", 8}};
-  expect_mistakes(bind(*program, bindings), {{"/params/2", "a stride of 0"}, {"/bindings/align_bytes/Y", "not an alignment class"},
+  expect_mistakes(bind(*program, bindings), {{"/params/2", "a stride of 0"},
+                                             {"/bindings/align_bytes/Y", "not an alignment class"},
                                              {"/bindings/align_bytes/Z", "no tensor parameter"}});
   bindings.set["N"] = "1";
   bindings.align_bytes = {{"R", 4}};
@@ -335,7 +357,8 @@ TEST(Specialize, UnrollingHasALimit) {
   const auto nest = [](const std::string& count, int depth) {
     std::string body = R"({"op": "fill", "tile": "c", "value": 0})";
     for (int i = 0; i < depth; ++i)
-      body = R"({"op": "for", "var": "k)" + std::to_string(i) + R"(", "to": ")" + count + R"(", "kind": "unrolled", "body": [)" + body + "]}";
+      body = R"({"op": "for", "var": "k)" + std::to_string(i) + R"(", "to": ")" + count +
+             R"(", "kind": "unrolled", "body": [)" + body + "]}";
     return with_tiles(body);
   };
   EXPECT_TRUE(bind_text(nest("8", 3)));
@@ -426,7 +449,8 @@ TEST(Builtins, EveryVariantBindsForEveryTarget) {
             }
             if (name == "rmsnorm") bindings.set["custom_eps"] = flags & 1 ? "true" : "false";
             const auto bound = bind(*program, bindings, target);
-            ASSERT_TRUE(bound) << name << " " << target << " " << dtype << " " << size << "\n" << to_text(bound.error());
+            ASSERT_TRUE(bound) << name << " " << target << " " << dtype << " " << size << "\n"
+                               << to_text(bound.error());
             const auto again = bound::decode(bound::encode(*bound, true));
             ASSERT_TRUE(again) << to_text(again.error());
             ++count;

@@ -13,8 +13,8 @@ namespace kiln::test {
 
 inline const std::string programs_folder = KILN_SOURCE_DIR "/kernels/programs";
 
-// A program around statements: f16 tensors A [M, K], B [K, N], f32 C [M, N] (write), D f32 [M, N] (readwrite), scalar n i32,
-// option dtype (f16), transpose (false); grid [ceildiv(N, 64), ceildiv(M, 64)].
+// A program around statements: f16 tensors A [M, K], B [K, N], f32 C [M, N] (write), D f32 [M, N] (readwrite), scalar n
+// i32, option dtype (f16), transpose (false); grid [ceildiv(N, 64), ceildiv(M, 64)].
 inline std::string program_with(const std::string& statements, const std::string& more = "") {
   return R"json({"kiln": "tile/1", "name": "test", "symbols": ["M", "N", "K"],
     "options": {"dtype": {"type": "dtype", "default": "f16"}, "transpose": {"type": "boolean", "default": "false"}},
@@ -24,7 +24,8 @@ inline std::string program_with(const std::string& statements, const std::string
                {"name": "D", "dtype": "f32", "shape": ["M", "N"], "access": "readwrite"},
                {"name": "n", "scalar": true, "dtype": "i32"},
                {"name": "n64", "scalar": true, "dtype": "i64"}],)json" +
-         more + R"json("launches": [{"grid": ["ceildiv(N, 64)", "ceildiv(M, 64)"], "threads": "256", "body": )json" + statements + "}]}";
+         more + R"json("launches": [{"grid": ["ceildiv(N, 64)", "ceildiv(M, 64)"], "threads": "256", "body": )json" +
+         statements + "}]}";
 }
 
 inline specialize::Bindings sizes(std::int64_t m, std::int64_t n, std::int64_t k) {
@@ -33,14 +34,16 @@ inline specialize::Bindings sizes(std::int64_t m, std::int64_t n, std::int64_t k
   return bindings;
 }
 
-inline Result<bound::Program> bind(const tile::Program& program, const specialize::Bindings& bindings, const std::string& target = "gfx942") {
+inline Result<bound::Program> bind(const tile::Program& program, const specialize::Bindings& bindings,
+                                   const std::string& target = "gfx942") {
   KILN_TRY(const auto parsed, target::parse_target(target));
   Budget budget(50'000'000);
   return specialize::specialize(program, bindings, parsed, budget);
 }
 
 // Reads and binds; the error of whichever failed.
-inline Result<bound::Program> bind_text(const std::string& json, const specialize::Bindings& bindings = sizes(128, 128, 128)) {
+inline Result<bound::Program> bind_text(const std::string& json,
+                                        const specialize::Bindings& bindings = sizes(128, 128, 128)) {
   KILN_TRY(const auto program, tile::read_program(json));
   return bind(program, bindings);
 }

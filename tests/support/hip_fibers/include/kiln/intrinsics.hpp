@@ -7,7 +7,7 @@
 #define KILN_DEVICE static __attribute__((always_inline)) inline
 #define KILN_KERNEL(threads) __attribute__((visibility("default")))
 #define KILN_KERNEL_WAVES(threads, waves) KILN_KERNEL(threads)
-#define KILN_LDS(name, bytes) const ::kiln::lds_pointer name = ::kiln::fibers->lds(bytes)
+#define KILN_LDS(name, bytes) const ::kiln::lds_pointer name = (::kiln::lds_pointer)::kiln::fibers->lds(bytes)
 #define KILN_SCHED_FENCE(mask) static_cast<void>(mask)
 #define KILN_SCHED_GROUP(mask, count) static_cast<void>(mask)
 #define KILN_PRIORITY(level) static_cast<void>(level)

@@ -1,0 +1,38 @@
+// Random tile programs: their HIP text, executed on the CPU, against the interpreter, extreme values included. A failure prints
+// the seed, the program and one command that repeats it: KILN_SEED=<seed> KILN_PROGRAMS=1 test_hip_text.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/differential/hip/hip_differences.hpp"
+#include "tests/differential/host/random_program.hpp"
+
+namespace kiln::test {
+namespace {
+
+std::uint64_t from_environment(const char* name, std::uint64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
+}
+
+TEST(RandomPrograms, HipTextEqualsTheInterpreter) {
+  const std::uint64_t first = from_environment("KILN_SEED", 1), count = from_environment("KILN_PROGRAMS", 24);
+  const char* const targets[] = {"gfx942", "gfx1100", "gfx950", "gfx90a"};
+  int refused = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const RandomProgram made = random_program(seed);
+    const auto target = target::parse_target(targets[seed % 4]);
+    ASSERT_TRUE(target);
+    const std::string repeat = "seed " + std::to_string(seed) + ", target " + target->full + ", repeat with KILN_SEED=" + std::to_string(seed) +
+                               " KILN_PROGRAMS=1 test_hip_text\n" + made.text;
+    const auto program = bind_text(made.text, made.set, *target);
+    ASSERT_TRUE(program) << to_text(program.error()) << "\n" << repeat;
+    const std::string result = hip_differences(*program, *target, random_arguments(*program, seed, made.extremes), seed);
+    if (result.starts_with("unsupported")) ++refused;
+    else EXPECT_EQ(result, "") << repeat;
+  }
+  EXPECT_LT(refused, static_cast<int>(count) / 4 + 1) << "too many programs are not built for AMD targets";
+}
+
+}  // namespace
+}  // namespace kiln::test

@@ -1,0 +1,17 @@
+// Seeded random tile programs that make no mistake the interpreter would report.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace kiln::test {
+
+struct RandomProgram {
+  std::string text;
+  std::map<std::string, std::string> set;
+  bool extremes = false;   // infinities, NaN, type limits are allowed as inputs: the program has no sums of floats
+};
+RandomProgram random_program(std::uint64_t seed);
+
+}  // namespace kiln::test

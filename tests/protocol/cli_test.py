@@ -1,0 +1,109 @@
+"""The command line: what people type, what it prints, how it ends."""
+
+import json
+import os
+import subprocess
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from service import BIN, Service
+
+WRONG = """{
+  "kiln": "tile/1", "name": "wrong",
+  "symbols": ["N"],
+  "params": [{"name": "X", "dtype": "f32", "shape": ["N"], "access": "read"}],
+  "launches": [{"grid": ["1"], "threads": "64", "body": [
+    {"op": "alloc", "name": "t", "space": "fragment", "dtype": "f32", "shape": ["64"]},
+    {"op": "fill", "tile": "t", "value": "1 + * 2"},
+    {"op": "copy", "from": "Z[0:]", "to": "t"}
+  ]}]
+}
+"""
+
+
+class CommandLine(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.service.__exit__()
+
+    def test_run_and_check(self):
+        done = self.service.kiln("run", "gemm", "--set", "M=70", "N=50", "K=33", "dtype=f32", "--check", "--seed", "5", check=0)
+        self.assertIn("equal to the definition", done.stdout)
+        value = json.loads(self.service.kiln("--json", "run", "softmax", "--set", "M=3", "N=9", "--repeat", "3", check=0).stdout)
+        self.assertEqual(value["launches_timed"], 3)
+
+    def test_raw_files(self):
+        path = os.path.join(self.service.folder, "x"), os.path.join(self.service.folder, "y")
+        with open(path[0], "wb") as file:
+            file.write(bytes(4 * 8))
+        self.service.kiln("run", "softmax", "--set", "M=1", "N=8", "--input", "X=" + path[0], "--output", "Y=" + path[1], check=0)
+        with open(path[1], "rb") as file:
+            self.assertEqual(file.read(), b"\x00\x00\x00\x3e" * 8)
+        done = self.service.kiln("run", "softmax", "--set", "M=2", "N=8", "--input", "X=" + path[0], check=1)
+        self.assertIn("has 32 bytes, X takes 64", done.stderr)
+
+    def test_mistakes_are_quoted(self):
+        file = os.path.join(self.service.folder, "wrong.json")
+        with open(file, "w") as out:
+            out.write(WRONG)
+        done = self.service.kiln("check", file, check=1)
+        self.assertIn("wrong.json:7:", done.stdout)
+        self.assertIn('"value": "1 + * 2"', done.stdout)
+        self.assertIn("^", done.stdout)
+        self.assertIn("wrong.json:8:", done.stdout)  # all mistakes at once
+        self.assertFalse(json.loads(self.service.kiln("--json", "check", file, check=1).stdout)["ok"])
+
+    def test_exit_statuses(self):
+        self.assertEqual(self.service.kiln("nonsense").returncode, 2)
+        self.assertEqual(self.service.kiln("compile").returncode, 2)
+        self.assertEqual(self.service.kiln("compile", "softmax", "--set", "M=1", "N=3", "--must-hit").returncode, 4)
+        self.assertEqual(self.service.kiln("compile", "softmax", "--set", "M=-1", "N=3").returncode, 1)
+        away = subprocess.run([os.path.join(BIN, "kiln"), "--no-start", "--socket", "/tmp/kiln-none/s", "list"], capture_output=True)
+        self.assertEqual(away.returncode, 3)
+
+    def test_every_command_has_json(self):
+        for words in (["list"], ["show", "gemm"], ["devices"], ["stats"], ["cache", "stats"], ["cache", "list"], ["cache", "verify"],
+                      ["cache", "path"], ["config", "show"], ["daemon", "status"], ["check", "gemm"],
+                      ["compile", "softmax", "--set", "M=2", "N=3"], ["explain", "softmax", "--set", "M=2", "N=3"],
+                      ["cache", "evict", "--entries", "1000"]):
+            done = self.service.kiln("--json", *words, check=0)
+            self.assertIsInstance(json.loads(done.stdout), dict, words)
+            self.assertTrue(self.service.kiln(*words, check=0).stdout.strip(), words)
+
+    def test_error_as_json(self):
+        done = self.service.kiln("--json", "compile", "gemm", "--set", "M=1", check=1)
+        self.assertEqual(json.loads(done.stdout)["error"]["data"]["code"], "program_invalid")
+
+    def test_without_a_daemon(self):
+        words = ["--json", "--no-daemon", "compile", "rmsnorm", "--set", "M=2", "N=30"]
+        first = json.loads(self.service.kiln(*words, check=0).stdout)
+        second = json.loads(self.service.kiln(*words, check=0).stdout)
+        self.assertEqual((first["cached"], second["cached"], second["key"]), (False, True, first["key"]))
+        third = json.loads(self.service.kiln("--json", "compile", "rmsnorm", "--set", "M=2", "N=30", check=0).stdout)
+        self.assertEqual((third["cached"], third["key"]), (True, first["key"]))  # the same cache
+
+    def test_auto_start(self):
+        socket = os.path.join(self.service.folder, "auto", "kiln.sock")
+        base = [os.path.join(BIN, "kiln"), "--socket", socket, "--cache", self.service.cache]
+        started = subprocess.run(base + ["--json", "daemon", "start"], env=self.service.environment, capture_output=True, text=True)
+        self.assertEqual(started.returncode, 0, started.stderr)
+        pid = json.loads(started.stdout)["pid"]
+        again = subprocess.run(base + ["--json", "daemon", "status"], env=self.service.environment, capture_output=True, text=True)
+        self.assertEqual(json.loads(again.stdout)["pid"], pid)
+        stopped = subprocess.run(base + ["daemon", "stop"], env=self.service.environment, capture_output=True, text=True)
+        self.assertEqual((stopped.returncode, stopped.stdout), (0, "stopped\n"))
+        self.assertFalse(os.path.exists("/proc/%d" % pid))
+
+    def test_socat(self):
+        hello = '{"jsonrpc":"2.0","id":1,"method":"hello"}\n'
+        done = subprocess.run(["socat", "-t", "10", "-", "UNIX-CONNECT:" + self.service.socket], input=hello, capture_output=True, text=True)
+        self.assertEqual(json.loads(done.stdout)["result"]["protocol"], "1.0")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,119 @@
+#include "engine/lower/bounds.hpp"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace kiln::lower {
+namespace {
+
+using bound::Expr;
+using bound::ExprPtr;
+
+ExprPtr node(Expr::Kind kind, std::int64_t integer, std::vector<ExprPtr> args = {}, Op op = Op::add) {
+  Expr made;
+  made.kind = kind;
+  made.integer = integer;
+  made.args = std::move(args);
+  made.op = op;
+  return std::make_shared<const Expr>(std::move(made));
+}
+ExprPtr number(std::int64_t value) { return bound::make_integer(value); }
+ExprPtr variable(int id) { return node(Expr::Kind::variable, id); }
+ExprPtr block(int axis) { return node(Expr::Kind::block, axis); }
+ExprPtr op(Op which, ExprPtr a, ExprPtr b) { return node(Expr::Kind::binary, 0, {std::move(a), std::move(b)}, which); }
+
+TEST(Bounds, BlockTimesTileStaysInsideOrLeaves) {
+  const Facts facts({3, 1, 1});
+  const auto start = op(Op::mul, block(0), number(128));
+  EXPECT_EQ(interval_of(*start, facts), (Interval{0, 256}));
+  EXPECT_EQ(divisor_of(*start, facts), 128);
+  EXPECT_TRUE(stays_inside(*start, 128, 384, facts));
+  EXPECT_FALSE(stays_inside(*start, 128, 300, facts));
+  EXPECT_EQ(how_it_leaves(*start, 128, 300, facts), "index may reach 383, extent 300");
+}
+
+TEST(Bounds, LoopsEndAtTheirLastStep) {
+  Facts facts({1, 1, 1});
+  facts.set_loop(4, *number(0), *number(129), *number(64));
+  EXPECT_EQ(facts.interval_of(4), (Interval{0, 128}));
+  EXPECT_EQ(facts.divisor_of(4), 64);
+  const auto next = op(Op::min, op(Op::add, variable(4), number(64)), number(128));
+  EXPECT_EQ(interval_of(*next, facts), (Interval{64, 128}));
+  EXPECT_EQ(divisor_of(*next, facts), 64);
+}
+
+TEST(Bounds, UnknownsAreAnything) {
+  const Facts facts({1, 1, 1});
+  EXPECT_EQ(interval_of(*variable(7), facts), anything);
+  EXPECT_FALSE(stays_inside(*variable(7), 1, std::int64_t(1) << 40, facts));
+  const auto loaded = node(Expr::Kind::tensor, 0, {number(0)});
+  EXPECT_EQ(interval_of(*loaded, facts), anything);
+  EXPECT_FALSE(stays_inside(*op(Op::sub, number(0), number(1)), 1, 10, facts));
+  // A known part does not make an unknown one known.
+  EXPECT_FALSE(stays_inside(*op(Op::add, variable(7), number(1)), 1, 10, facts));
+  EXPECT_TRUE(stays_inside(*op(Op::mod, variable(7), number(10)), 1, 10, facts));
+}
+
+// Random expressions: every value that an exact evaluation gives lies in the interval and is a multiple of the divisor.
+class Evaluator {
+ public:
+  std::int64_t x = 0, b = 0;
+  std::int64_t value(const Expr& e) const {
+    if (e.kind == Expr::Kind::integer) return e.integer;
+    if (e.kind == Expr::Kind::variable) return x;
+    if (e.kind == Expr::Kind::block) return b;
+    const std::int64_t l = value(*e.args[0]), r = value(*e.args[1]);
+    const auto floor_div = [](std::int64_t p, std::int64_t q) { return q == 0 ? 0 : p / q - ((p % q != 0) && ((p < 0) != (q < 0)) ? 1 : 0); };
+    switch (e.op) {
+      case Op::add: return l + r;
+      case Op::sub: return l - r;
+      case Op::mul: return l * r;
+      case Op::floordiv: return floor_div(l, r);
+      case Op::ceildiv: return r == 0 ? 0 : -floor_div(-l, r);
+      case Op::mod: return r == 0 ? 0 : l - floor_div(l, r) * r;
+      case Op::min: return std::min(l, r);
+      default: return std::max(l, r);
+    }
+  }
+};
+
+TEST(Bounds, IntervalsAndDivisorsHoldForRandomExpressions) {
+  const unsigned seed = 20240611;
+  std::mt19937 random(seed);
+  const Op ops[] = {Op::add, Op::sub, Op::mul, Op::floordiv, Op::ceildiv, Op::mod, Op::min, Op::max};
+  for (int round = 0; round < 400; ++round) {
+    Facts facts({5, 1, 1});
+    facts.set_loop(0, *number(4), *number(40), *number(12));
+    std::vector<ExprPtr> pool = {variable(0), block(0), number(static_cast<int>(random() % 9) - 2), number(16), number(3)};
+    for (int i = 0; i < 5; ++i) {
+      const Op which = ops[random() % 8];
+      auto left = pool[random() % pool.size()];
+      auto right = pool[random() % pool.size()];
+      if (which == Op::floordiv || which == Op::ceildiv || which == Op::mod) right = number(1 + static_cast<int>(random() % 7));
+      pool.push_back(op(which, left, right));
+    }
+    const auto interval = interval_of(*pool.back(), facts);
+    const auto divisor = divisor_of(*pool.back(), facts);
+    Evaluator evaluator;
+    for (evaluator.x = 4; evaluator.x < 40; evaluator.x += 12) {
+      for (evaluator.b = 0; evaluator.b < 5; ++evaluator.b) {
+        const auto value = evaluator.value(*pool.back());
+        ASSERT_GE(value, interval.lo) << "seed " << seed << " round " << round;
+        ASSERT_LE(value, interval.hi) << "seed " << seed << " round " << round;
+        ASSERT_EQ(divisor == 0 ? value : value % divisor, 0) << "seed " << seed << " round " << round;
+      }
+    }
+  }
+}
+
+TEST(Bounds, SubstituteReplacesAndFolds) {
+  const auto expr = bound::make_binary(Op::add, bound::make_binary(Op::mul, variable(2), number(8)), number(1));
+  EXPECT_EQ(constant_of(*substitute(expr, 2, number(3))), 25);
+  EXPECT_EQ(substitute(expr, 3, number(3)), expr);
+  EXPECT_TRUE(uses_variable(*expr, {false, false, true}));
+  EXPECT_FALSE(uses_variable(*expr, {true, true}));
+}
+
+}  // namespace
+}  // namespace kiln::lower
