@@ -10,6 +10,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <thread>
 
 #include "engine/base/os.hpp"
 #include "engine/base/process.hpp"
@@ -39,8 +40,8 @@ Result<UniqueFd> connect_once(const std::string& path) {
   return socket;
 }
 
-// Runs the daemon and waits until it says on the pipe that it serves (or that another one does).
-Status start_daemon(const ConnectOptions& options) {
+// Runs the daemon and waits until it says on the pipe that it serves: true; or that another one holds the place: false.
+Result<bool> start_daemon(const ConnectOptions& options) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) return errno_error(errno, "pipe");
   UniqueFd reading(ends[0]), writing(ends[1]);
@@ -68,7 +69,7 @@ Status start_daemon(const ConnectOptions& options) {
   }
   if (said.rfind("ready", 0) == 0 || said.rfind("busy", 0) == 0) {
     child.detach();
-    return ok();
+    return said[0] == 'r';
   }
   const auto how = child.ended(true);
   return Error(ErrorCode::not_running, "the daemon did not start: " + (said.empty() ? how.value_or("no reason given") : said.substr(0, said.find('\n'))));
@@ -91,9 +92,13 @@ Result<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options) {
   auto socket = connect_once(options.socket);
   bool started = false;
   if (!socket && socket.error().code == ErrorCode::not_running && options.auto_start && !options.daemon_command.empty()) {
-    KILN_CHECK(start_daemon(options));
-    started = true;
-    socket = connect_once(options.socket);
+    const auto deadline = Deadline::after(options.start_timeout);
+    while (!socket && socket.error().code == ErrorCode::not_running && !deadline.passed()) {
+      KILN_TRY(started, start_daemon(options));
+      socket = connect_once(options.socket);
+      // The other one may be just ending; it holds the place until it is gone.
+      if (!started && !socket) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
   }
   if (!socket) return std::move(socket).error();
   std::unique_ptr<Client> client(new Client(std::move(*socket)));

@@ -34,8 +34,18 @@ struct Job {
   WorkerPool::CompileDone compiled;
   WorkerPool::IdentityDone identified;
 
+  Result<Compiled> compile_result;   // one of them is filled before `answer`
+  Result<Identity> identity_result;
+
   [[nodiscard]] bool is_compile() const { return compiled != nullptr; }
-  void fail(Error error) { is_compile() ? compiled(std::move(error)) : identified(std::move(error)); }
+  void set_error(Error error) {
+    if (is_compile()) compile_result = std::move(error); else identity_result = std::move(error);
+  }
+  void answer() { is_compile() ? compiled(std::move(compile_result)) : identified(std::move(identity_result)); }
+  void fail(Error error) {
+    set_error(std::move(error));
+    answer();
+  }
 };
 using JobPtr = std::unique_ptr<Job>;
 
@@ -158,8 +168,8 @@ class Pool final : public WorkerPool {
   void serve(Slot& slot, std::unique_ptr<Worker>& worker, Job& job);
   Result<std::shared_ptr<void>> shared_slot(const Job& job);
   Status ensure_worker(Slot& slot, std::unique_ptr<Worker>& worker, const Job& job);
-  void answer_compile(Worker& worker, Job& job);
-  void answer_identity(Worker& worker, Job& job);
+  void run_compile(Worker& worker, Job& job);
+  void run_identity(Worker& worker, Job& job);
   void drop(Slot& slot, std::unique_ptr<Worker>& worker);
   Watch watch_for(const Job& job);
   bool closing();
@@ -283,20 +293,23 @@ void Pool::run(Slot& slot) {
       if (!job) return;  // closing; the worker is killed by its destructor
     }
     serve(slot, worker, *job);
-    job.reset();
-    const std::lock_guard lock(mutex_);
-    slot.busy = false;
-    dispatch();
+    {
+      const std::lock_guard lock(mutex_);
+      slot.busy = false;
+      dispatch();
+    }
+    // After the slot is free: what the callback asks for next finds this warm worker instead of starting another.
+    job->answer();
   }
 }
 
 void Pool::serve(Slot& slot, std::unique_ptr<Worker>& worker, Job& job) {
   if (job.is_compile())
-    if (auto refusal = strikes_.refusal(job.input)) return job.fail(std::move(*refusal));
+    if (auto refusal = strikes_.refusal(job.input)) return job.set_error(std::move(*refusal));
   const auto token = shared_slot(job);
-  if (!token) return job.fail(token.error());
-  if (auto started = ensure_worker(slot, worker, job); !started) return job.fail(std::move(started).error());
-  job.is_compile() ? answer_compile(*worker, job) : answer_identity(*worker, job);
+  if (!token) return job.set_error(token.error());
+  if (auto started = ensure_worker(slot, worker, job); !started) return job.set_error(std::move(started).error());
+  job.is_compile() ? run_compile(*worker, job) : run_identity(*worker, job);
   if (!worker->usable()) drop(slot, worker);
 }
 
@@ -338,7 +351,7 @@ Status Pool::ensure_worker(Slot& slot, std::unique_ptr<Worker>& worker, const Jo
   return {};
 }
 
-void Pool::answer_compile(Worker& worker, Job& job) {
+void Pool::run_compile(Worker& worker, Job& job) {
   auto watch = watch_for(job);
   watch.work = Deadline::after(options_.compile_deadline);
   watch.work_limit_text = "the compile took over " + std::to_string(options_.compile_deadline.count()) + " ms";
@@ -349,31 +362,29 @@ void Pool::answer_compile(Worker& worker, Job& job) {
     ++stats_.running;
   }
   ++worker.compiles;
-  auto result = [&]() -> Result<Compiled> {
+  job.compile_result = [&]() -> Result<Compiled> {
     KILN_TRY(const auto frame, worker.ask(WorkerFrame::compile, encode(job.order), WorkerFrame::compiled, watch));
     auto compiled = decode_compiled(frame.payload);
     if (!compiled) return Error(ErrorCode::worker_died, "the compile worker answered with damaged bytes", true);
     return compiled;
   }();
+  const auto& result = job.compile_result;
   const bool died = !result && result.error().code == ErrorCode::worker_died;
   if (died) strikes_.add(job.input, result.error().message);
-  {
-    const std::lock_guard lock(mutex_);
-    --stats_.running;
-    stats_.failures += !result;
-    stats_.deaths += died;
-  }
-  job.compiled(std::move(result));
+  const std::lock_guard lock(mutex_);
+  --stats_.running;
+  stats_.failures += !result;
+  stats_.deaths += died;
 }
 
-void Pool::answer_identity(Worker& worker, Job& job) {
+void Pool::run_identity(Worker& worker, Job& job) {
   auto watch = watch_for(job);
   watch.work = Deadline::after(options_.compile_deadline);
   watch.work_limit_text = "the trial compile took over " + std::to_string(options_.compile_deadline.count()) + " ms";
-  job.identified([&]() -> Result<Identity> {
+  job.identity_result = [&]() -> Result<Identity> {
     KILN_TRY(const auto frame, worker.ask(WorkerFrame::identity, view(job.target), WorkerFrame::identified, watch));
     return decode_identity(frame.payload);
-  }());
+  }();
 }
 
 void Pool::drop(Slot& slot, std::unique_ptr<Worker>& worker) {

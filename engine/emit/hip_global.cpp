@@ -129,7 +129,7 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
   }
   const std::string bytes = unsigned_text(side.tensor->bytes());
   side.base = context.hoisted("b", "buffer", "make_buffer(p" + std::to_string(ref.tensor) + ", " + bytes + ")");
-  if (shared->kind == Expr::Kind::integer) {
+  if (shared->kind == Expr::Kind::integer && shared->integer >= 0) {
     side.uniform = unsigned_text(std::min(shared->integer, side.tensor->bytes()));
     return side;
   }

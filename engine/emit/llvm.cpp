@@ -44,11 +44,6 @@ Memory tensor_memory(Context& ctx, int id) {
   return memory;
 }
 
-namespace {
-
-void emit_body(Context& ctx, const kernel::Body& body);
-
-// Ends the block, with 1, when the launch was cancelled.
 void poll_cancel(Context& ctx) {
   Builder& ir = ctx.ir;
   const Value flag = ir.instruction(integer(8), "load atomic i8, " + ctx.cancel.typed() + " monotonic, align 1");
@@ -56,6 +51,10 @@ void poll_cancel(Context& ctx) {
   ir.jump_if(ir.compare("icmp eq", flag, Builder::constant(0, integer(8))), go_on, "cancelled");
   ir.place(go_on);
 }
+
+namespace {
+
+void emit_body(Context& ctx, const kernel::Body& body);
 
 void emit_for(Context& ctx, const kernel::For& loop) {
   Evaluator evaluator(ctx);

@@ -45,6 +45,9 @@ Memory tensor_memory(Context& ctx, int tensor);
 inline constexpr const char* tile_scope = ", !alias.scope !0, !noalias !1";
 inline constexpr const char* tensor_scope = ", !alias.scope !1, !noalias !0";
 
+// Ends the block, with 1, when the launch was cancelled.
+void poll_cancel(Context& ctx);
+
 // Statements (llvm_copy, llvm_mma, llvm_map, llvm_reduce).
 void emit_direct(Context& ctx, const kernel::Direct& direct);
 void emit_mma(Context& ctx, const kernel::Mma& mma);

@@ -32,6 +32,7 @@ class Copy {
   void fill(std::size_t level, const Value& tile);
   void fill_run(const Axis& axis, const Value& tile, const Value& begin, const Value& end);
   void copy_run(const Axis& axis, const Value& tile, const Value& tensor);
+  void prefetch(const Value& where);
   void copy_one(const Value& tile, const Value& tensor, int lanes, const Value& mask);
   void elements(const Axis& axis, const Value& tile, const Value& tensor);
   void transposed(const Value& tile, const Value& tensor);
@@ -204,6 +205,20 @@ void Copy::copy_one(const Value& tile, const Value& tensor, int lanes, const Val
   else ir_.store_masked(raw, tensor, tensor_.align, mask);
 }
 
+// Rows of a large tensor lie on different pages, where the processor's own prefetching stops: some rows ahead are asked for.
+// (A prefetch never faults, wherever it points.)
+void Copy::prefetch(const Value& where) {
+  constexpr std::int64_t bytes_ahead = 4096;
+  if (!direct_.to_lds || order_.size() < 2) return;
+  const Axis& rows = axes_[order_[order_.size() - 2]];
+  const std::int64_t row_bytes = axes_[order_.back()].extent * dtype_bytes(tensor_.dtype);
+  const std::int64_t ahead = std::max<std::int64_t>(bytes_ahead / std::max<std::int64_t>(row_bytes, 1), 1);
+  if (rows.tensor_stride <= row_bytes || rows.extent <= ahead) return;
+  const Value later = ir_.offset(where, Builder::constant(ahead * rows.tensor_stride));
+  const Type flag = integer(32);
+  ir_.call_void("llvm.prefetch.p0", {later, Builder::constant(0, flag), Builder::constant(3, flag), Builder::constant(1, flag)});
+}
+
 void Copy::copy_run(const Axis& axis, const Value& tile, const Value& tensor) {
   if (direct_.to_lds && !axis.whole) {
     fill_run(axis, tile, Builder::constant(0), axis.lo);
@@ -215,6 +230,7 @@ void Copy::copy_run(const Axis& axis, const Value& tile, const Value& tensor) {
                                  : ir_.op("and", count, Builder::constant(-static_cast<std::int64_t>(lanes)));
   const Value middle = ir_.add(axis.lo, full);
   const auto one = [&](const Value& i, const Value& mask) {
+    prefetch(at(tensor, i, axis.tensor_stride));
     copy_one(at(tile, i, axis.tile_stride), at(tensor, i, axis.tensor_stride), lanes, mask);
   };
   ir_.loop(axis.lo, middle, lanes, [&](const Value& i) { one(i, {}); });

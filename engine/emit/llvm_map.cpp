@@ -30,6 +30,7 @@ class MapPrinter {
   void level(std::size_t axis);
   void run();
   void items(const Value& base, const Value& mask);
+  void poll(std::size_t axis);
   void hoist(const Expr& expr, Evaluator& evaluator);
   [[nodiscard]] bool can_hoist(const Expr& expr) const;
 
@@ -58,9 +59,18 @@ void MapPrinter::find_checked() {
   }
 }
 
+// Long maps look at the cancel flag, in the outermost loop whose iterations are short.
+void MapPrinter::poll(std::size_t axis) {
+  constexpr std::int64_t short_iterations = std::int64_t(1) << 18;
+  std::int64_t inside = 1;
+  for (std::size_t i = axis + 1; i < map_.extent.size(); ++i) inside *= map_.extent[i];
+  if (inside <= short_iterations && inside * map_.extent[axis] > short_iterations) poll_cancel(ctx_);
+}
+
 void MapPrinter::level(std::size_t axis) {
   if (axis + 1 == map_.index.size()) return run();
   ir_.loop(Builder::constant(0), limited(ctx_, map_.extent[axis], map_.limit, axis), 1, [&](const Value& i) {
+    poll(axis);
     ctx_.variables[map_.index[axis]] = i;
     level(axis + 1);
   });
@@ -98,7 +108,10 @@ void MapPrinter::run() {
   const std::int64_t extent = map_.extent.back(), full = extent / lanes_ * lanes_;
   // Beyond a limit nobody looks: whole vectors may run over it.
   const Value end = limited(ctx_, full, map_.limit, map_.index.size() - 1);
-  ir_.loop(Builder::constant(0), end, lanes_, [&](const Value& i) { items(i, {}); });
+  ir_.loop(Builder::constant(0), end, lanes_, [&](const Value& i) {
+    poll(map_.index.size() - 1);
+    items(i, {});
+  });
   if (full < extent) items(Builder::constant(full), Builder::lane_mask(lanes_, static_cast<int>(extent - full)));
 }
 

@@ -62,7 +62,7 @@ Result<Digest> hash_folder(const std::string& folder) {
   std::vector<std::string> names;
   for (auto it = fs::recursive_directory_iterator(folder, error); !error && it != fs::recursive_directory_iterator();
        it.increment(error))
-    if (it->is_regular_file(error)) names.push_back(it->path().lexically_relative(folder).generic_string());
+    if (std::error_code none; it->is_regular_file(none)) names.push_back(it->path().lexically_relative(folder).generic_string());
   if (error) return errno_error(error.value(), "cannot list " + folder);
   std::sort(names.begin(), names.end());
   Writer w;

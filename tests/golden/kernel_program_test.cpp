@@ -3,6 +3,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "engine/ir/tile/program.hpp"
@@ -56,6 +57,17 @@ std::string lowered_text(const Case& one, const std::string& target_text) {
   return text;
 }
 
+// "line 12: '…' was '…'", empty for equal texts.
+std::string first_difference(const std::string& was, const std::string& is) {
+  std::stringstream old_text(was), new_text(is);
+  for (int line = 1;; ++line) {
+    std::string before, after;
+    const bool more_before = static_cast<bool>(std::getline(old_text, before)), more_after = static_cast<bool>(std::getline(new_text, after));
+    if (!more_before && !more_after) return "";
+    if (before != after || more_before != more_after) return "line " + std::to_string(line) + ": '" + after + "' was '" + before + "'";
+  }
+}
+
 class KernelProgramGolden : public testing::TestWithParam<std::string> {};
 
 TEST_P(KernelProgramGolden, BuiltIns) {
@@ -68,7 +80,7 @@ TEST_P(KernelProgramGolden, BuiltIns) {
       std::ofstream(path) << now;
       continue;
     }
-    EXPECT_EQ(read_file(path), now) << name << ": KILN_UPDATE_GOLDEN=1 writes the new text";
+    EXPECT_EQ(first_difference(read_file(path), now), "") << name << ": KILN_UPDATE_GOLDEN=1 writes the new text";
   }
 }
 

@@ -65,6 +65,22 @@ Result<double> HostRunner::run(device::KernelId kernel, const std::vector<const 
   return report.duration_ms;
 }
 
+namespace {
+constexpr std::size_t page_bytes = 4096;
+std::size_t room(const Bytes& tensor) { return (tensor.size() + 15) / 16 * 16; }
+}  // namespace
+
+// At the end of the descriptor's last page, and mapped one page further: reading or writing beyond it kills the process.
+Result<SharedBuffer> HostRunner::guarded_buffer(const Bytes& tensor) {
+  SharedBuffer buffer;
+  const std::size_t bytes = (room(tensor) / page_bytes + 1) * page_bytes;
+  KILN_TRY(buffer.fd, create_memfd("test", bytes));
+  KILN_TRY(buffer.mapping, Mapping::map(buffer.fd.get(), bytes, true));
+  KILN_TRY(buffer.id, device_->map(buffer.fd.get(), 0, bytes + page_bytes, true));
+  if (!tensor.empty()) std::memcpy(buffer.mapping.data() + bytes - room(tensor), tensor.data(), tensor.size());
+  return buffer;
+}
+
 Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, const std::vector<Bytes>& tensors) {
   KILN_TRY(const auto compiled, compile_for_host(program));
   KILN_TRY(const auto kernel, load(compiled));
@@ -76,9 +92,8 @@ Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, c
       arguments.push_back({0, 0, 0, tensors[i]});
       continue;
     }
-    KILN_TRY(auto one, buffer(tensors[i].size()));
-    if (!tensors[i].empty()) std::memcpy(one.mapping.data(), tensors[i].data(), tensors[i].size());
-    arguments.push_back({one.id, 0, tensors[i].size(), {}});
+    KILN_TRY(auto one, guarded_buffer(tensors[i]));
+    arguments.push_back({one.id, one.mapping.size() - room(tensors[i]), tensors[i].size(), {}});
     buffers.push_back(std::move(one));
   }
   std::promise<Result<device::LaunchReport>> promise;
@@ -90,7 +105,11 @@ Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, c
       result.push_back(tensors[i]);
       continue;
     }
-    const auto* data = buffers[i].mapping.data();
+    const auto* end = buffers[i].mapping.data() + buffers[i].mapping.size();
+    const auto* data = end - room(tensors[i]);
+    for (const auto* byte = buffers[i].mapping.data(); byte < data; ++byte) {
+      if (*byte != 0) return Error(ErrorCode::internal, program.tensors[i].name + ": written in front of the tensor");
+    }
     result.emplace_back(data, data + tensors[i].size());
     KILN_CHECK(device_->unmap(buffers[i].id));
   }

@@ -42,6 +42,7 @@ class HostRunner {
   Result<std::vector<Bytes>> run_once(const bound::Program& program, const std::vector<Bytes>& tensors);
 
  private:
+  Result<SharedBuffer> guarded_buffer(const Bytes& tensor);
   std::unique_ptr<device::Device> device_;
 };
 

@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 import threading
+import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .errors import NotRunning, PermissionDenied, ProtocolError, from_wire
@@ -44,8 +45,8 @@ def _daemon_environment() -> Dict[str, str]:
     return {k: v for k, v in os.environ.items() if k in keep or k.startswith(("KILN_", "XDG_"))}
 
 
-def start_daemon(path: str, arguments: Sequence[str] = ()) -> None:
-    """Starts ``kilnd`` for ``path`` and returns when it, or another one that won the race, serves."""
+def start_daemon(path: str, arguments: Sequence[str] = ()) -> str:
+    """Starts ``kilnd`` for ``path``: ``"ready"`` when it serves, ``"busy"`` when another one holds the place."""
     daemon = find_daemon()
     if daemon is None:
         raise NotRunning("no daemon listens on %s and kilnd was not found: set KILN_DAEMON to its path" % path)
@@ -68,6 +69,7 @@ def start_daemon(path: str, arguments: Sequence[str] = ()) -> None:
     if said == "busy":
         child.wait()
     child.returncode = 0  # it lives on by itself
+    return said
 
 
 class Connection:
@@ -88,22 +90,23 @@ class Connection:
             raise
 
     def _connect(self, auto_start: bool, daemon_arguments: Sequence[str]) -> socket.socket:
-        for attempt in (0, 1):
+        end = time.monotonic() + 20  # a daemon that is just ending holds the place until it is gone
+        while True:
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
                 sock.connect(self.path)
             except (FileNotFoundError, ConnectionRefusedError):
                 sock.close()
-                if attempt or not auto_start:
+                if not auto_start or time.monotonic() > end:
                     raise NotRunning("no daemon listens on %s" % self.path) from None
-                start_daemon(self.path, daemon_arguments)
+                if start_daemon(self.path, daemon_arguments) == "busy":
+                    time.sleep(0.02)
                 continue
             _, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             if uid not in (os.geteuid(), 0):
                 sock.close()
                 raise PermissionDenied("the daemon on %s belongs to another user (uid %d)" % (self.path, uid))
             return sock
-        raise NotRunning("no daemon listens on %s" % self.path)
 
     def call(self, method: str, params: Optional[Dict[str, Any]] = None, fds: Sequence[int] = (),
              progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:

@@ -69,6 +69,12 @@ class HostDevice : public Device {
   HostDevice(std::unique_ptr<ObjectLoader> loader, HostDeviceOptions options)
       : loader_(std::move(loader)), pool_(options.threads > 0 ? options.threads : usable_cores()) {}
 
+  ~HostDevice() override {
+    const std::lock_guard lock(mutex_);
+    for (auto& [stream, queue] : streams_) {
+      for (auto& order : queue) order->cancelled.store(1);  // else the pool would wait for a block that may run for hours
+    }
+  }
   Result<DeviceInfo> info() override;
   Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override;
   Status unload(KernelId kernel) override;

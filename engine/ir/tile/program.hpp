@@ -34,7 +34,7 @@ struct Symbol {
 struct Option {
   enum class Kind : std::uint8_t { dtype, boolean, name } kind = Kind::boolean;
   std::string name, pointer;
-  Text default_value;                         // dtype and name: an expression over type names, choices and earlier options
+  Text default_value;                         // dtype and name: an expression over type names, choices and other options
   std::vector<std::string> choices;           // dtype: types allowed (empty: all); name: the names allowed
 };
 
@@ -50,7 +50,7 @@ struct Param {
 
 struct Tunable {
   std::string name, pointer;
-  Text default_value;                         // over symbols, options, earlier tunables, target.*
+  Text default_value;                         // over symbols, options, other tunables, target.*
   std::vector<std::int64_t> candidates;       // what tuning tries; the default may lie outside
 };
 
@@ -130,7 +130,7 @@ struct Launch {
 
 struct Program {
   std::string name;
-  std::vector<Symbol> symbols;                // in the order written
+  std::vector<Symbol> symbols;                // in the order written; options and tunables behind those they use
   std::vector<Option> options;
   std::vector<Param> params;
   std::vector<Tunable> tunables;

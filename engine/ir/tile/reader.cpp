@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "engine/ir/tile/declaration_order.hpp"
 #include "engine/ir/tile/nearest_name.hpp"
 #include "engine/ir/tile/statement_reader.hpp"
 #include "engine/ir/tile/verifier.hpp"
@@ -224,6 +225,8 @@ Result<Program> read_program(std::string_view json, const ReadLimits& limits) {
   Program program;
   ReadContext context{diagnostics, limits.nodes_max};
   read_top(context, root, program);
+  order_by_use(program.options);
+  order_by_use(program.tunables);
   verify_names(program, diagnostics);
   if (!diagnostics.has_errors()) return program;
   auto list = diagnostics.take();

@@ -144,9 +144,20 @@ std::optional<layout::RegLayout> iteration_layout(const Subject& subject, const 
   return std::nullopt;
 }
 
+std::vector<std::int64_t> padded_extents(const Subject& subject, const std::vector<std::int64_t>& extents) {
+  std::vector<std::int64_t> padded = extents;
+  if (subject.is_odd(extents)) {
+    for (auto& extent : padded) extent = std::int64_t(1) << log2_of(extent);
+  }
+  int bits = 0;
+  for (const auto extent : padded) bits += even_bits(extent);
+  for (; bits < subject.lane_bits() + subject.wave_bits; ++bits) padded.back() *= 2;
+  return padded;
+}
+
 layout::RegLayout default_iteration(const Subject& subject, const Plan& plan, const bound::Map& map) {
   MapRequest request;
-  request.shape = map.extent;
+  request.shape = padded_extents(subject, map.extent);
   request.lane_bits = subject.lane_bits();
   request.wave_bits = plan.wave_bits;
   request.fast = static_cast<int>(map.extent.size()) - 1;
@@ -233,7 +244,7 @@ TensorSide tensor_access(const Subject& subject, const Facts& facts, const bound
 std::optional<TensorSide> tensor_side(const Subject& subject, const Site& site, const bound::Copy& copy) {
   if (copy.from.is_tensor == copy.to.is_tensor) return std::nullopt;
   const bound::Region& tile = copy.from.is_tensor ? copy.to : copy.from;
-  if (!whole_tile(subject, tile, copy.shape)) return std::nullopt;
+  if (!whole_tile(subject, tile, copy.shape) || subject.odd[tile.id]) return std::nullopt;
   return tensor_access(subject, site.facts, copy, (copy.from.is_tensor ? copy.from : copy.to).start);
 }
 

@@ -23,7 +23,10 @@ std::vector<TileAccess> direct_accesses(const Subject& subject, const bound::Map
 // The layout of the map's iteration space when a placed fragment is accessed with all indices; written ones first.
 std::optional<layout::RegLayout> iteration_layout(const Subject& subject, const Plan& plan, const bound::Map& map,
                                                   const std::vector<TileAccess>& accesses);
-// Otherwise: the last index along lanes.
+// What an iteration space is rounded up to, so that every point is one lane's alone: powers of two where its extents cannot be
+// spread over lanes, and as many points as there are lanes.
+std::vector<std::int64_t> padded_extents(const Subject& subject, const std::vector<std::int64_t>& extents);
+// Otherwise: the last index along lanes, over the padded extents.
 layout::RegLayout default_iteration(const Subject& subject, const Plan& plan, const bound::Map& map);
 
 // Whether the region is all of its tile.

@@ -151,7 +151,7 @@ Status anchor_one(const Subject& subject, Plan& plan, const bound::Stmt& stmt, c
   made.a.in_registers = !subject.in_lds(gemm.a);
   made.b.in_registers = !subject.in_lds(gemm.b);
   if (subject.in_lds(gemm.c)) {
-    made.why_not = "the result is a shared tile";
+    made.why_not = subject.odd[gemm.c] ? "the result's extents have too few factors of two" : "the result is a shared tile";
     return ok();
   }
   const auto choice = choose(subject, plan, gemm, size);
@@ -172,10 +172,7 @@ Status anchor_one(const Subject& subject, Plan& plan, const bound::Stmt& stmt, c
 }  // namespace
 
 Status anchor(const Subject& subject, Plan& plan) {
-  const int wave = subject.target.wave;
-  int threads = std::min(std::max(subject.launch.threads, wave), subject.target.threads_max);
-  plan.wave_bits = 0;
-  while ((wave << (plan.wave_bits + 1)) <= threads) ++plan.wave_bits;
+  plan.wave_bits = subject.wave_bits;
   plan.waves = 1 << plan.wave_bits;
   plan.tiles.assign(subject.launch.tiles.size(), {});
   // Waves that no gemm has work for are left out.

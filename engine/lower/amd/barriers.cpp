@@ -1,16 +1,20 @@
 // Step 7, second part: barriers. A forward pass knows which LDS bytes and tensors were touched since the last barrier on any
 // path; a statement that would meet them gets a barrier in front. Loops are walked until nothing is added.
 #include <algorithm>
+#include <optional>
 #include <set>
+#include <string>
 
 #include "engine/lower/amd/finish.hpp"
+#include "engine/lower/bounds.hpp"
 
 namespace kiln::lower::amd {
 namespace {
 
-// Touched since the last barrier.
+// Touched since the last barrier. Writes of tensors are kept with the tile program's statement that does them.
 struct Pending {
-  std::set<int> lds_read, lds_written, tensors_read, tensors_written;
+  std::set<int> lds_read, lds_written, tensors_read;
+  std::set<std::pair<int, std::string>> tensors_written;
   bool operator==(const Pending&) const = default;
   void merge(const Pending& other) {
     lds_read.insert(other.lds_read.begin(), other.lds_read.end());
@@ -32,7 +36,7 @@ class Placer {
         continue;
       }
       const Touches touches = touches_of(launch_, statements[i]);
-      if (meets(pending, touches)) {
+      if (meets(pending, touches, statements[i])) {
         // In front of loads from memory and hints that stand directly before: these need not wait, but waiting late would keep
         // their addresses behind the barrier anyway; nothing in them touches LDS.
         std::size_t at = i;
@@ -41,9 +45,9 @@ class Placer {
         ++count;
         ++i;
         pending = {};
-        for (std::size_t again = at + 1; again < i; ++again) add(pending, touches_of(launch_, statements[again]));
+        for (std::size_t again = at + 1; again < i; ++again) add(pending, touches_of(launch_, statements[again]), statements[again]);
       }
-      add(pending, touches);
+      add(pending, touches, statements[i]);
       inner(statements[i], pending);
     }
   }
@@ -56,7 +60,9 @@ class Placer {
       while (true) {
         const int before = count;
         Pending inside = around, next = entry;
+        loops_.push_back(loop);
         body(loop->body, inside);
+        loops_.pop_back();
         next.merge(inside);
         if (count == before && next == around) break;
         around = std::move(next);
@@ -95,18 +101,66 @@ class Placer {
   static bool any_of_them(const std::vector<int>& list, const std::set<int>& pending) {
     return std::any_of(list.begin(), list.end(), [&](int id) { return pending.contains(id); });
   }
-  bool meets(const Pending& pending, const Touches& touches) const {
-    return any_overlap(touches.lds_read, pending.lds_written) || any_overlap(touches.lds_written, pending.lds_written) ||
-           any_overlap(touches.lds_written, pending.lds_read) || any_of_them(touches.tensors_read, pending.tensors_written) ||
-           any_of_them(touches.tensors_written, pending.tensors_written) || any_of_them(touches.tensors_written, pending.tensors_read);
+  // A tensor that is touched after it was written: not when it is one store over parts that differ in every iteration.
+  bool meets_write(int tensor, const Pending& pending, const kernel::Stmt* writer) const {
+    return std::any_of(pending.tensors_written.begin(), pending.tensors_written.end(), [&](const auto& write) {
+      if (write.first != tensor) return false;
+      return !writer || write.second != writer->pointer || !differs_by_iteration(*writer);
+    });
   }
-  static void add(Pending& pending, const Touches& touches) {
+  bool meets(const Pending& pending, const Touches& touches, const kernel::Stmt& stmt) const {
+    const auto reads = [&](int tensor) { return meets_write(tensor, pending, nullptr); };
+    const auto writes = [&](int tensor) { return meets_write(tensor, pending, &stmt); };
+    return any_overlap(touches.lds_read, pending.lds_written) || any_overlap(touches.lds_written, pending.lds_written) ||
+           any_overlap(touches.lds_written, pending.lds_read) || any_of_them(touches.tensors_written, pending.tensors_read) ||
+           std::any_of(touches.tensors_read.begin(), touches.tensors_read.end(), reads) ||
+           std::any_of(touches.tensors_written.begin(), touches.tensors_written.end(), writes);
+  }
+  static void add(Pending& pending, const Touches& touches, const kernel::Stmt& stmt) {
     pending.lds_read.insert(touches.lds_read.begin(), touches.lds_read.end());
     pending.lds_written.insert(touches.lds_written.begin(), touches.lds_written.end());
     pending.tensors_read.insert(touches.tensors_read.begin(), touches.tensors_read.end());
-    pending.tensors_written.insert(touches.tensors_written.begin(), touches.tensors_written.end());
+    for (const int tensor : touches.tensors_written) pending.tensors_written.emplace(tensor, stmt.pointer);
   }
 
+  // Each loop around the store moves it, along an axis that no other loop moves, by at least its extent there.
+  bool differs_by_iteration(const kernel::Stmt& stmt) const {
+    const auto* store = std::get_if<kernel::StoreGlobal>(&stmt.node);
+    if (!store) return false;
+    const auto& shape = launch_.storages[store->regs].shape;
+    return std::all_of(loops_.begin(), loops_.end(), [&](const kernel::For* loop) {
+      for (std::size_t axis = 0; axis < store->to.start.size(); ++axis) {
+        const int along = store->to.tile_axis[axis];
+        const std::int64_t extent = along >= 0 ? shape[along] : 1;
+        const auto by = coefficient(*store->to.start[axis], loop->var);
+        const auto step = constant_of(*loop->step);
+        if (!by || !step || std::abs(*by * *step) < extent) continue;
+        const bool alone = std::all_of(loops_.begin(), loops_.end(), [&](const kernel::For* other) {
+          return other == loop || coefficient(*store->to.start[axis], other->var) == 0;
+        });
+        if (alone) return true;
+      }
+      return false;
+    });
+  }
+  // The factor of a variable in a sum of products with constants; none when it stands elsewhere.
+  static std::optional<std::int64_t> coefficient(const bound::Expr& expr, int variable) {
+    std::vector<bool> wanted(variable + 1, false);
+    wanted[variable] = true;
+    if (!uses_variable(expr, wanted)) return 0;
+    if (expr.kind == bound::Expr::Kind::variable) return 1;
+    if (expr.kind != bound::Expr::Kind::binary) return std::nullopt;
+    const auto a = coefficient(*expr.args[0], variable), b = coefficient(*expr.args[1], variable);
+    if (!a || !b) return std::nullopt;
+    if (expr.op == Op::add) return *a + *b;
+    if (expr.op == Op::sub) return *a - *b;
+    const auto left = constant_of(*expr.args[0]), right = constant_of(*expr.args[1]);
+    if (expr.op == Op::mul && right && std::abs(*right) < (std::int64_t(1) << 31)) return *a * *right;
+    if (expr.op == Op::mul && left && std::abs(*left) < (std::int64_t(1) << 31)) return *b * *left;
+    return std::nullopt;
+  }
+
+  std::vector<const kernel::For*> loops_;
   kernel::Launch& launch_;
 };
 

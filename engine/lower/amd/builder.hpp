@@ -89,6 +89,9 @@ class Builder {
  private:
   void rename_axes(int from, int to, const std::vector<int>& axes, kernel::Body& body);
   Status translate_copy_by_map(const bound::Copy& copy, kernel::Body& to);
+  Status translate_odd_reduce(const bound::Reduce& reduce, kernel::Body& to);
+  Status finish_odd_reduce(const bound::Reduce& reduce, int part, kernel::Body& to);
+  void emit_reduce(kernel::Reduce reduce, kernel::Body& to);
   Status translate_vector_gemm(const bound::Gemm& gemm, const GemmPlan& made, kernel::Body& to);
   Status store_tensor(const bound::Copy& copy, const TensorSide& side, kernel::Body& to);
   Status load_fragment(const bound::Copy& copy, const TensorSide& side, kernel::Body& to);
@@ -96,6 +99,7 @@ class Builder {
   std::string unique(const std::string& name);
 
   std::vector<int> tile_storage_;
+  std::vector<bool> ever_written_;   // by tile, by any statement of the launch: others hold nothing worth keeping
   std::map<std::string, int> names_;
 };
 

@@ -100,6 +100,11 @@ bound::ExprPtr last_value(const bound::For& loop) {
   return bound::make_binary(Op::add, loop.from, bound::make_binary(Op::mul, steps, loop.step));
 }
 
+bool runs_once(const bound::For& loop) {
+  const auto from = constant_of(*loop.from), end = constant_of(*loop.to), step = constant_of(*loop.step);
+  return from && end && step && *from < *end && *end - *from <= *step;
+}
+
 }  // namespace
 
 // Reads of operands that the loop does not change, before it; as long as they are a small part of the registers.
@@ -129,6 +134,13 @@ Status Builder::translate_for(const bound::For& loop, kernel::Body& to) {
   if (end.hi <= from.lo) return ok();  // never runs
   const Facts before = facts;
   const bool runs = end.lo > from.hi;
+  if (runs_once(loop)) {
+    facts.set_let(loop.var, *loop.from);
+    emit(to, kernel::Let{loop.var, uniform(loop.from, to)}, "the loop runs once");
+    KILN_CHECK(translate(loop.body, to));
+    facts = before;
+    return ok();
+  }
   if (runs) keep_operands(loop.body, to);
   if (loop.kind == tile::For::Kind::pipelined && loop.stages != 1) {
     std::vector<bool> inner;
@@ -173,7 +185,6 @@ Status Builder::translate_pipelined(const bound::For& loop, const std::vector<co
   facts.set_loop(loop.var, *loop.from, *loop.to, *loop.step);
   const Facts inside = facts;
   const auto last = last_value(loop);
-  const bool once = constant_of(*last) && constant_of(*loop.from) && *constant_of(*last) <= *constant_of(*loop.from);
   // The next tile's index; the last iteration loads its own again, so that every load stays inside what was proved.
   const int next = add_variable("next");
   const auto after = bound::make_binary(Op::add, variable_expr(loop.var), loop.step);
@@ -199,26 +210,24 @@ Status Builder::translate_pipelined(const bound::For& loop, const std::vector<co
     pointer = prefetched[i]->pointer;
     store_tile(regs[i], std::get<bound::Copy>(prefetched[i]->node).to.id, made.body);
   }
-  if (!once) {
-    emit(made.body, kernel::Let{next, next_value}, "the last iteration loads its own tile again");
-    const Interval of_loop = inside.interval_of(loop.var), of_value = interval_of(*next_value, facts);
-    facts.set(next, {std::max(of_loop.lo, of_value.lo), std::min(of_loop.hi, of_value.hi)}, inside.divisor_of(loop.var));
-    for (std::size_t i = 0; i < prefetched.size(); ++i) {
-      const auto& copy = std::get<bound::Copy>(prefetched[i]->node);
-      pointer = prefetched[i]->pointer;
-      const std::size_t before_load = out.storages.size();
-      KILN_TRY(const int again, load_tile(*prefetched[i], copy, starts_at(copy, variable_expr(next)), made.body));
-      // The same registers as before the loop.
-      auto& load = std::get<kernel::LoadGlobal>(made.body.back().node);
-      KILN_ASSERT(static_cast<std::size_t>(again) == before_load && out.storages.size() == before_load + 1);
-      out.storages.pop_back();
-      load.regs = regs[i];
-      made.body.back().note = "in flight under this iteration";
-    }
-    emit(made.body, kernel::Sched{}, "keeps the loads in front");
-    decide("pipeline", "loop " + out.variables[loop.var].name,
-           std::to_string(prefetched.size()) + " tiles of the next iteration are loaded into registers under this one's products; one LDS copy each");
+  emit(made.body, kernel::Let{next, next_value}, "the last iteration loads its own tile again");
+  const Interval of_loop = inside.interval_of(loop.var), of_value = interval_of(*next_value, facts);
+  facts.set(next, {std::max(of_loop.lo, of_value.lo), std::min(of_loop.hi, of_value.hi)}, inside.divisor_of(loop.var));
+  for (std::size_t i = 0; i < prefetched.size(); ++i) {
+    const auto& copy = std::get<bound::Copy>(prefetched[i]->node);
+    pointer = prefetched[i]->pointer;
+    const std::size_t before_load = out.storages.size();
+    KILN_TRY(const int again, load_tile(*prefetched[i], copy, starts_at(copy, variable_expr(next)), made.body));
+    // The same registers as before the loop.
+    auto& load = std::get<kernel::LoadGlobal>(made.body.back().node);
+    KILN_ASSERT(static_cast<std::size_t>(again) == before_load && out.storages.size() == before_load + 1);
+    out.storages.pop_back();
+    load.regs = regs[i];
+    made.body.back().note = "in flight under this iteration";
   }
+  emit(made.body, kernel::Sched{}, "keeps the loads in front");
+  decide("pipeline", "loop " + out.variables[loop.var].name,
+         std::to_string(prefetched.size()) + " tiles of the next iteration are loaded into registers under this one's products; one LDS copy each");
   facts = inside;
   for (const auto& stmt : loop.body) {
     if (std::find(prefetched.begin(), prefetched.end(), &stmt) != prefetched.end()) continue;

@@ -87,10 +87,15 @@ struct Subject {
   const bound::Launch& launch;
   const target::Target& target;
   std::vector<Site> sites;       // every statement, in order, outermost first
+  int wave_bits = 0;             // waves that the program's threads make, or that its tiles keep busy
+  std::vector<bool> odd;         // by tile: its extents have too few factors of two to be spread over the lanes
 
   [[nodiscard]] int lane_bits() const { return target.wave == 32 ? 5 : 6; }
   [[nodiscard]] const bound::Tile& tile(int id) const { return launch.tiles[id]; }
-  [[nodiscard]] bool in_lds(int id) const { return launch.tiles[id].space == Space::shared; }
+  // Shared tiles, and fragments of odd extents: registers would hold these many times over.
+  [[nodiscard]] bool in_lds(int id) const { return launch.tiles[id].space == Space::shared || odd[id]; }
+  // Whether an index space of this shape cannot be spread over lanes and waves without holding much of it repeatedly.
+  [[nodiscard]] bool is_odd(const std::vector<std::int64_t>& shape) const;
 };
 
 template <class Node>

@@ -128,21 +128,21 @@ Status Builder::translate_vector_gemm(const bound::Gemm& gemm, const GemmPlan& m
   const auto product = make_node(bound::Expr::Kind::binary, dtype, {a, b}, 0, Op::mul);
   kernel::Map map;
   map.index = {i, j};
-  map.extent = {made.m, made.n};
   if (subject.in_lds(gemm.c)) {
     bound::Map over;
-    over.extent = map.extent;
+    over.extent = {made.m, made.n};
     map.iteration = default_iteration(subject, plan, over);
   } else {
     map.iteration = plan.tiles[gemm.c].home;
   }
+  map.extent = map.iteration.shape();
   bound::MapItem item;
   item.target = storage_of(gemm.c);
   item.indices = storage_indices(gemm.c, {variable_of(i), variable_of(j)});
   const auto old = make_node(bound::Expr::Kind::tile, dtype, item.indices, item.target);
   item.value = make_node(bound::Expr::Kind::binary, dtype, {old, product}, 0, Op::add);
   map.body.push_back(std::move(item));
-  map.checked = {false, false, false, false};
+  map.checked.assign(4, map.extent != std::vector<std::int64_t>{made.m, made.n});  // padded: what lies around is masked
   kernel::For loop;
   loop.var = k;
   loop.from = bound::make_integer(0);

@@ -183,19 +183,20 @@ layout::RegLayout coalesced(const Subject& subject, const Plan& plan, int tile) 
   request.lane_bits = subject.lane_bits();
   request.wave_bits = plan.wave_bits;
   request.fast = static_cast<int>(shape.shape.size()) - 1;
-  int vector = 16 / dtype_bytes(shape.dtype);
+  int vector = 0;  // as memory allows; without copies, 16 bytes of the tile's type
   bool reduced = false;
   for (const Site& site : subject.sites) {
     if (const auto* copy = node_of<bound::Copy>(*site.stmt)) {
       const auto access = tensor_side(subject, site, *copy);
       if (!access || access->tile != tile) continue;
       if (access->memory_axis >= 0) request.fast = access->memory_axis;
-      vector = std::min(vector, access->vector_elements_max);
+      vector = vector == 0 ? access->vector_elements_max : std::min(vector, access->vector_elements_max);
     }
     if (const auto* reduce = node_of<bound::Reduce>(*site.stmt)) {
       reduced = reduced || (reduce->axis == request.fast && subject.tile(reduce->from).shape == shape.shape);
     }
   }
+  if (vector == 0) vector = std::max(1, 16 / dtype_bytes(shape.dtype));
   // Wider than one lane's share is no use.
   const std::int64_t share = std::max<std::int64_t>(shape.elements() >> (request.lane_bits + request.wave_bits), 1);
   while (vector > 1 && (vector > share || shape.shape[request.fast] % vector != 0)) vector /= 2;

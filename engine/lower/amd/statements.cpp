@@ -110,24 +110,12 @@ Status Builder::translate_one(const bound::Stmt& stmt, kernel::Body& to) {
 
 Status Builder::translate_fill(const bound::Fill& fill, kernel::Body& to) {
   const auto value = uniform(fill.value, to);
-  const int home = storage_of(fill.tile);
-  if (!subject.in_lds(fill.tile)) {
-    emit(to, kernel::Fill{home, value});
-    return ok();
-  }
-  MapRequest request;
-  request.shape = storage(home).shape;
-  request.lane_bits = subject.lane_bits();
-  request.wave_bits = plan.wave_bits;
-  request.fast = storage(home).lds_layout.contiguous;
-  request.vector_bits = log2_of(std::max(1, 16 / storage(home).lds_layout.element_bytes));
-  const int regs = add_regs(storage(home).name + "_fill", storage(home).dtype, thread_map(request));
-  emit(to, kernel::Fill{regs, value});
-  store_lds(home, regs, to);
+  emit(to, kernel::Fill{storage_of(fill.tile), value});
   return ok();
 }
 
 Status Builder::translate_reduce(const bound::Reduce& reduce, kernel::Body& to) {
+  if (subject.odd[reduce.from]) return translate_odd_reduce(reduce, to);
   layout::RegLayout from_layout;
   if (subject.in_lds(reduce.from)) {
     MapRequest request;
@@ -155,19 +143,23 @@ Status Builder::translate_reduce(const bound::Reduce& reduce, kernel::Body& to) 
     if (reduce.accumulate) convert_into(value_of(reduce.to, subject.in_lds(reduce.to) ? natural : storage(home).reg_layout, to), result, to);
   }
   kernel::Reduce made{reduce.op, from, result, along, reduce.accumulate, -1};
-  int across = 0;
-  for (const auto& vector : from_layout.wave.vectors) across += vector[along] != 0 ? 1 : 0;
-  if (across > 0) {
-    layout::LdsLayout scratch;  // [waves, rows of the result…], as Reduce says
-    scratch.shape = storage(result).shape;
-    scratch.shape.insert(scratch.shape.begin(), std::int64_t(1) << across);
-    scratch.element_bytes = dtype_bytes(storage(result).dtype);
-    scratch.contiguous = static_cast<int>(scratch.shape.size()) - 1;
-    made.scratch = add_lds("reduce_scratch", storage(result).dtype, scratch);
-  }
-  emit(to, made, across > 0 ? "across " + std::to_string(1 << across) + " waves through LDS" : "within a wave");
+  emit_reduce(made, to);
   if (!at_home) set_tile(reduce.to, result, to);
   return ok();
+}
+
+// With the scratch that waves need which share the axis.
+void Builder::emit_reduce(kernel::Reduce reduce, kernel::Body& to) {
+  const int parts = kernel::reduce_parts(storage(reduce.from).reg_layout, reduce.axis).count();
+  if (parts > 1) {
+    layout::LdsLayout scratch;  // [waves, rows of the result…], as Reduce says
+    scratch.shape = storage(reduce.to).shape;
+    scratch.shape.insert(scratch.shape.begin(), parts);
+    scratch.element_bytes = dtype_bytes(storage(reduce.to).dtype);
+    scratch.contiguous = static_cast<int>(scratch.shape.size()) - 1;
+    reduce.scratch = add_lds("reduce_scratch", storage(reduce.to).dtype, scratch);
+  }
+  emit(to, reduce, parts > 1 ? "across " + std::to_string(parts) + " waves through LDS" : "within a wave");
 }
 
 namespace {
@@ -208,24 +200,86 @@ class BoundsOfMap {
 
 }  // namespace
 
+namespace {
+
+bound::ExprPtr expression(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args, std::int64_t integer = 0, Op op = Op::add) {
+  bound::Expr made;
+  made.kind = kind;
+  made.type = type;
+  made.args = std::move(args);
+  made.integer = integer;
+  made.op = op;
+  return std::make_shared<const bound::Expr>(std::move(made));
+}
+
+// Whether the point of a padded iteration space is one of the map's; null when it always is.
+bound::ExprPtr inside_condition(const std::vector<int>& index, const std::vector<std::int64_t>& extent, const std::vector<std::int64_t>& padded) {
+  bound::ExprPtr inside;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    if (extent[i] == padded[i]) continue;
+    const auto variable = expression(bound::Expr::Kind::variable, DType::index, {}, index[i]);
+    const auto one = expression(bound::Expr::Kind::binary, DType::boolean, {variable, bound::make_integer(extent[i])}, 0, Op::lt);
+    inside = inside ? expression(bound::Expr::Kind::binary, DType::boolean, {inside, one}, 0, Op::logical_and) : one;
+  }
+  return inside;
+}
+
+// Whether the map reads what it writes outside registers: then a point that several waves compute would be updated twice.
+bool updates_in_place(const Subject& subject, const bound::Map& map, const std::vector<TileAccess>& accesses) {
+  for (const auto& access : accesses) {
+    if (subject.in_lds(access.tile) && access.read && access.written) return true;
+  }
+  return std::any_of(map.body.begin(), map.body.end(), [&](const bound::MapItem& item) {
+    return item.let < 0 && item.tensor && subject.program.tensors[item.target].access == Access::readwrite;
+  });
+}
+bool replicated_over_waves(const layout::RegLayout& layout) {
+  return std::any_of(layout.wave.vectors.begin(), layout.wave.vectors.end(), [](const layout::Coordinate& vector) {
+    return std::all_of(vector.begin(), vector.end(), [](std::int64_t moved) { return moved == 0; });
+  });
+}
+
+// A target's index, -1 (where checked writes are dropped) at points that are not the map's.
+bound::ExprPtr only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded, const bound::ExprPtr& index) {
+  const auto inside = inside_condition(map.index, map.extent, padded);
+  return expression(bound::Expr::Kind::select, DType::index, {inside, index, bound::make_integer(-1)});
+}
+
+}  // namespace
+
 Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
   const auto accesses = direct_accesses(subject, map);
   kernel::Map made;
   made.index = map.index;
   made.extent = map.extent;
-  const auto iteration = iteration_layout(subject, plan, map, accesses);
+  auto iteration = iteration_layout(subject, plan, map, accesses);
+  if (iteration && updates_in_place(subject, map, accesses) && replicated_over_waves(*iteration)) iteration.reset();
   made.iteration = iteration ? *iteration : default_iteration(subject, plan, map);
+  made.extent = made.iteration.shape();
+  const bool padded = made.extent != map.extent;
   Facts inside = facts;
-  for (std::size_t i = 0; i < map.index.size(); ++i) inside.set_index(map.index[i], map.extent[i]);
+  for (std::size_t i = 0; i < map.index.size(); ++i) inside.set_index(map.index[i], made.extent[i]);
 
   struct Moved { int tile, storage; bool in_lds; };
   std::map<int, int> moved;
   std::vector<Moved> back;
+  // Elements of other lanes.
+  const auto through_lds = [&](const TileAccess& access, int home) {
+    const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}}, storage(home).dtype);
+    const int scratch = add_lds("scratch", storage(home).dtype, layout);
+    if (access.read || ever_written_[access.tile]) store_lds(scratch, home, to);
+    moved[access.tile] = scratch;
+    if (access.written) back.push_back({access.tile, scratch, true});
+  };
   for (const auto& access : accesses) {
     if (subject.in_lds(access.tile)) continue;
     const int home = storage_of(access.tile);
     if (access.direct) {
       const auto needed = projected(made.iteration, access.axes);
+      if (needed.shape() != storage(home).shape) {
+        through_lds(access, home);
+        continue;
+      }
       if (agrees(storage(home).reg_layout, needed)) continue;
       const int own = access.read_first ? converted(home, needed, storage(home).dtype, to)
                                         : add_regs(name_of(access.tile) + "_as", storage(home).dtype, needed);
@@ -233,15 +287,11 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
       if (access.written) back.push_back({access.tile, own, false});
       continue;
     }
-    // Elements of other lanes: through LDS.
-    const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}}, storage(home).dtype);
-    const int scratch = add_lds("scratch", storage(home).dtype, layout);
-    store_lds(scratch, home, to);
-    moved[access.tile] = scratch;
-    if (access.written) back.push_back({access.tile, scratch, true});
+    through_lds(access, home);
   }
   BoundsOfMap bounds(subject, inside);
-  for (const auto& item : map.body) {
+  for (bound::MapItem item : map.body) {
+    if (padded && item.let < 0) item.indices.front() = only_inside(map, made.extent, item.indices.front());
     bounds.item(item);
     if (item.let >= 0) inside.set_let(item.let, *item.value);
     bound::MapItem one = item;

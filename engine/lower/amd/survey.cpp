@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/lower/amd/plan.hpp"
+#include "engine/lower/amd/thread_maps.hpp"
 
 namespace kiln::lower::amd {
 namespace {
@@ -55,8 +56,29 @@ bound::Program with_full_regions(bound::Program program) {
   return program;
 }
 
+bool Subject::is_odd(const std::vector<std::int64_t>& shape) const {
+  int bits = 0;
+  std::int64_t elements = 1;
+  for (const auto extent : shape) {
+    bits += even_bits(extent);
+    elements *= extent;
+  }
+  const int all = lane_bits() + wave_bits;
+  const std::int64_t share = elements >> std::min(bits, all), least = (elements >> all) + 1;
+  return share > 16 && share > 2 * least;
+}
+
 Subject survey(const bound::Program& program, const bound::Launch& launch, const target::Target& target) {
-  Subject subject{program, launch, target, {}};
+  Subject subject{program, launch, target, {}, 0, {}};
+  const int wave = target.wave;
+  if (launch.threads >= wave) {
+    while ((wave << (subject.wave_bits + 1)) <= std::min(launch.threads, target.threads_max)) ++subject.wave_bits;
+  } else {  // less than a wave asks for nothing in particular: enough for the largest tile
+    std::int64_t largest = 0;
+    for (const auto& tile : launch.tiles) largest = std::max(largest, tile.elements());
+    while (subject.wave_bits < 2 && (static_cast<std::int64_t>(wave) << subject.wave_bits) * 16 < largest) ++subject.wave_bits;
+  }
+  for (const auto& tile : launch.tiles) subject.odd.push_back(subject.is_odd(tile.shape));
   Facts facts(launch.grid);
   walk(launch.body, facts, 0, 1, subject.sites);
   return subject;

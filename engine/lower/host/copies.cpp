@@ -144,7 +144,11 @@ void Translator::copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, k
     out.push_back({stmt.pointer, "", checked_map(stmt, index, {1}, {std::move(item)})});
     return;
   }
-  out.push_back({stmt.pointer, "", checked_map(stmt, index, copy.shape, {std::move(item)})});
+  kernel::Map map = checked_map(stmt, index, copy.shape, {std::move(item)});
+  if (!copy.to.is_tensor && is_whole(copy.to, copy.shape, launch_.tiles[copy.to.id].shape)) {
+    for (const Need& need : needs_[copy.to.id]) map.limit.push_back(need.bound());
+  }
+  out.push_back({stmt.pointer, "", std::move(map)});
 }
 
 }  // namespace kiln::lower::host

@@ -90,17 +90,19 @@ class Finder {
   bool changed_ = false;
 };
 
-// A whole tile into a tensor: what lies outside is dropped. Other copies look at everything.
+// A whole tile into a tensor: what lies outside is dropped; into a whole tile: what is needed there. Other copies look at
+// everything.
 void Finder::visit(const bound::Copy& copy) {
   for (const auto* region : {&copy.from, &copy.to}) {
     for (const auto& start : region->start) reads(start);
   }
   if (copy.from.is_tensor) return;
-  if (!copy.to.is_tensor) return all_of(copy.from.id);
-  const auto zero = [](const ExprPtr& start) { return constant_of(*start) == 0; };
-  const bool whole = std::all_of(copy.from.start.begin(), copy.from.start.end(), zero) &&
-                     std::all_of(copy.from.ranged.begin(), copy.from.ranged.end(), [](bool ranged) { return ranged; });
-  if (!whole || copy.shape.size() != needs_[copy.from.id].size()) return all_of(copy.from.id);
+  if (!is_whole(copy.from, copy.shape, launch_.tiles[copy.from.id].shape)) return all_of(copy.from.id);
+  if (!copy.to.is_tensor) {
+    if (!is_whole(copy.to, copy.shape, launch_.tiles[copy.to.id].shape)) return all_of(copy.from.id);
+    for (std::size_t axis = 0; axis < copy.shape.size(); ++axis) join(needs_[copy.from.id][axis], needs_[copy.to.id][axis]);
+    return;
+  }
   const auto& tensor = program_.tensors[copy.to.id];
   std::size_t axis = 0;
   for (std::size_t t = 0; t < tensor.shape.size(); ++t) {
@@ -149,6 +151,12 @@ bool same_expression(const Expr& a, const Expr& b) {
 }
 
 Needs find_needs(const bound::Program& program, const bound::Launch& launch) { return Finder(program, launch).find(); }
+
+bool is_whole(const bound::Region& region, const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& shape) {
+  return extents == shape &&
+         std::all_of(region.start.begin(), region.start.end(), [](const ExprPtr& start) { return constant_of(*start) == 0; }) &&
+         std::all_of(region.ranged.begin(), region.ranged.end(), [](bool ranged) { return ranged; });
+}
 
 std::vector<Need> needs_of_map(const bound::Map& map, const Needs& needs) {
   std::vector<Need> result(map.index.size());

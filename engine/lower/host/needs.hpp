@@ -21,6 +21,8 @@ Needs find_needs(const bound::Program& program, const bound::Launch& launch);
 // What a map's index must run over: by what is written at it.
 std::vector<Need> needs_of_map(const bound::Map& map, const Needs& needs);
 
+// Whether a region with these extents is all of its tile.
+bool is_whole(const bound::Region& region, const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& shape);
 bool same_expression(const bound::Expr& a, const bound::Expr& b);
 
 }  // namespace kiln::lower::host

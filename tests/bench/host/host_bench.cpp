@@ -1,5 +1,6 @@
 // GEMM on the host against OpenBLAS in the same run: ratios of medians over interleaved rounds, inputs random, results checked.
 // bench_host [--rounds N] [--json FILE] [--size MxNxK]... [--dtype T]... [--threads N]... [--set NAME=VALUE]... [--cpu-time] [--show]
+// --program NAME [--set NAME=VALUE]...: the time of any built-in instead, without a peer.
 // --cpu-time counts the processor time of all threads instead of the clock: for a machine that others use at the same time.
 #include <dlfcn.h>
 
@@ -26,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   int rounds = 9;
-  std::string json;
+  std::string json, program;
   std::vector<std::string> sizes, dtypes;
   std::map<std::string, std::string> set;
   std::vector<int> threads;
@@ -142,6 +143,32 @@ Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const O
   return row;
 }
 
+// One built-in by itself: the median of its launches.
+Status time_program(const Options& options, int threads) {
+  KILN_TRY(const auto program, test::bind_builtin(options.program, options.set));
+  KILN_TRY(const auto compiled, test::compile_for_host(program));
+  if (options.show_source) std::printf("%s\n%s\n", compiled.metadata.kernel_program.c_str(), compiled.metadata.source.c_str());
+  test::HostRunner runner(threads);
+  KILN_TRY(const auto kernel, runner.load(compiled));
+  std::vector<test::SharedBuffer> buffers;
+  std::vector<const test::SharedBuffer*> arguments;
+  for (const auto& bytes : test::random_tensors(program, 7)) {
+    KILN_TRY(auto buffer, runner.buffer(bytes.size()));
+    std::memcpy(buffer.mapping.data(), bytes.data(), bytes.size());
+    buffers.push_back(std::move(buffer));
+  }
+  for (const auto& buffer : buffers) arguments.push_back(&buffer);
+  std::vector<double> times;
+  for (int round = 0; round < options.rounds + 1; ++round) {
+    Status status;
+    const double one = seconds([&] { if (auto ran = runner.run(kernel, arguments); !ran) status = Error(std::move(ran).error()); }, options.cpu_time);
+    KILN_CHECK(std::move(status));
+    if (round > 0) times.push_back(one);
+  }
+  std::printf("%s, %d threads: %.3f ms (compiled in %.1f ms)\n", options.program.c_str(), threads, quantile(times, 0.5) * 1e3, compiled.metadata.compile_ms);
+  return {};
+}
+
 Options parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -151,6 +178,7 @@ Options parse(int argc, char** argv) {
     if (i + 1 == argc) break;
     const std::string value = argv[++i];
     if (flag == "--rounds") options.rounds = std::max(1, std::atoi(value.c_str()));
+    if (flag == "--program") options.program = value;
     if (flag == "--json") options.json = value;
     if (flag == "--size") options.sizes.push_back(value);
     if (flag == "--threads") options.threads.push_back(std::atoi(value.c_str()));
@@ -179,6 +207,15 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
 
 int main(int argc, char** argv) {
   const Options options = parse(argc, argv);
+  if (!options.program.empty()) {
+    for (const int threads : options.threads) {
+      if (const auto status = time_program(options, threads); !status) {
+        std::fprintf(stderr, "%s\n", to_text(status.error()).c_str());
+        return 1;
+      }
+    }
+    return 0;
+  }
   const OpenBlas blas = OpenBlas::open();
   if (blas.gemm == nullptr) std::printf("libopenblas.so.0 is not here: no ratios\n");
   std::printf("%-26s %7s %9s %9s %7s %8s %10s %9s\n", "GEMM on the host", "threads", "GFLOP/s", "OpenBLAS", "ratio", "quartile", "compile ms", "max diff");

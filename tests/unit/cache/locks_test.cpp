@@ -129,11 +129,12 @@ TEST_F(LocksTest, a_grandchild_does_not_keep_a_dead_holders_lock) {
     auto lock = (*store)->try_lock(key_of(1));
     const pid_t grandchild = ::fork();
     if (grandchild == 0) {
-      wait(go);  // lives on after its parent
+      const pid_t self = ::getpid();
+      (void)!::write(report[1], &self, sizeof self);
+      ready();   // it has run: its copies are closed
+      wait(go);  // and lives on after its parent
       ::_exit(0);
     }
-    (void)!::write(report[1], &grandchild, sizeof grandchild);
-    ready();
     ::pause();
     return 0;
   });

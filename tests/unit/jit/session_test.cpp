@@ -190,6 +190,24 @@ TEST_F(SessionTest, AnotherCompilerIsAnotherKey) {
   EXPECT_NE(changed->kernel->key, first->kernel->key);
 }
 
+TEST_F(SessionTest, ACompilerReplacedWhileWeRunIsNoticed) {
+  const auto mine = folder_ / "worker", newer = folder_ / "newer";
+  std::filesystem::copy_file(worker(), mine);
+  const auto session = open(options({mine, "--compile-log", log()}));
+  const auto first = session->compile_now(small_request("a"));
+  ASSERT_TRUE(first) << to_text(first.error());
+  std::filesystem::copy_file(worker(), newer);
+  change_build_id(newer);
+  std::filesystem::rename(newer, mine);
+  for (;;) {  // files are looked at once a second
+    const auto again = session->compile_now(small_request("a"));
+    ASSERT_TRUE(again) << to_text(again.error());
+    if (again->kernel->key != first->kernel->key) break;
+    std::this_thread::yield();
+  }
+  EXPECT_EQ(session->stats().pool.started, 2u) << "the old worker is not used again";
+}
+
 TEST_F(SessionTest, LoadsOncePerDevice) {
   const auto session = open();
   EXPECT_EQ(session->device_names(), std::vector<std::string>{"host"});

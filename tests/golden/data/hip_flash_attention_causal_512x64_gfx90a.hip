@@ -1,0 +1,549 @@
+#include <kiln/kernel.hpp>
+#pragma clang fp contract(off)
+
+namespace kiln {
+
+extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restrict__ p0, const void* __restrict__ p1, const void* __restrict__ p2, void* __restrict__ p3) {
+  KILN_LDS(lds, 24576);
+  const u32 thread = thread_id();
+  const u32 lane = thread % 64u, wave = uniform(thread / 64u);
+  const i32 bz = i32(block_id_z());
+  const i32 bx = i32(block_id_x());
+  const i32 by = i32(block_id_y());
+  const u32 l_0 = lane * 16u + wave * 1024u;
+  const buffer b_1 = make_buffer(p0, 524288u);
+  const u32 l_5 = (lane >> 3) * 128u + wave * 1024u;
+  const u32 l_6 = ((lane & 7u) * 16u) ^ ((lane >> 3) * 16u);
+  const u32 a_7 = l_5 + l_6;
+  const u32 l_8 = (lane & 15u) * 128u + wave * 2048u;
+  const u32 l_9 = ((lane & 7u) * 16u) ^ ((lane >> 4) * 16u);
+  const u32 a_10 = l_8 + l_9;
+  const u32 a_12 = l_8 + (l_9 ^ 64u);
+  const buffer b_14 = make_buffer(p1, 262144u);
+  const u32 l_18 = (lane & 7u) * 16u + (lane >> 3) * 256u + wave * 2048u;
+  const buffer b_19 = make_buffer(p2, 262144u);
+  const u32 l_24 = (lane & 7u) * 1024u;
+  const u32 l_25 = ((lane & 1u) * 64u) ^ (((lane >> 1) & 3u) * 16u) ^ ((lane >> 3) * 4u) ^ (wave * 32u);
+  const u32 a_26 = l_24 + l_25;
+  const u32 a_27 = l_24 + (l_25 ^ 8u);
+  const u32 a_28 = l_24 + (l_25 ^ 16u);
+  const u32 a_29 = l_24 + (l_25 ^ 24u);
+  const u32 a_30 = l_24 + (l_25 ^ 32u);
+  const u32 a_31 = l_24 + (l_25 ^ 40u);
+  const u32 a_32 = l_24 + (l_25 ^ 48u);
+  const u32 a_33 = l_24 + (l_25 ^ 56u);
+  const u32 l_40 = (lane & 15u) * 128u;
+  const u32 a_41 = l_40 + l_9;
+  const u32 a_46 = l_40 + (l_9 ^ 64u);
+  const u32 l_51 = (lane & 15u) + wave * 16u;
+  const u32 l_52 = (lane >> 4) * 4u;
+  const u32 l_56 = ((lane & 15u) * 8u) ^ ((lane >> 4) * 8u);
+  const u32 a_57 = l_40 + l_56;
+  const u32 a_58 = l_40 + (l_56 ^ 16u);
+  const u32 a_59 = l_40 + (l_56 ^ 32u);
+  const u32 a_60 = l_40 + (l_56 ^ 48u);
+  const u32 a_69 = l_40 + (l_56 ^ 64u);
+  const u32 a_70 = l_40 + (l_56 ^ 80u);
+  const u32 a_71 = l_40 + (l_56 ^ 96u);
+  const u32 a_72 = l_40 + (l_56 ^ 112u);
+  const u32 l_81 = (lane & 15u) * 128u + (lane >> 4) * 8u + wave * 2048u;
+  vec<f16, 8> r0[2];
+  vec<f32, 4> r2[4];
+  f32 r3[1];
+  f32 r4[1];
+  vec<f16, 4> r5[2];
+  vec<f16, 4> r6[2];
+  vec<f16, 8> r7[2];
+  vec<f16, 8> r8[2];
+  vec<f32, 4> r11[4];
+  vec<f16, 4> r12[8];
+  vec<f16, 4> r13[8];
+  f32 r14[1];
+  f32 r15[1];
+  vec<f16, 4> r16[4];
+  vec<f16, 4> r17[4];
+  vec<f16, 4> r18[4];
+  vec<f16, 4> r19[4];
+  const i32 v0 = (i32)((u32)(by) / 2u);
+  {
+    const u32 u_2 = (u32)((((bz * 262144) + (by * 65536)) + ((bx * 64) * 128)));
+    const vec<f16, 8> x_3 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0);
+    r0[0] = x_3;
+    const vec<f16, 8> x_4 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0 + 4096u);
+    r0[1] = x_4;
+  }
+  {
+    store_lds<vec<f16, 8>>(lds, a_7, r0[0]);
+    store_lds<vec<f16, 8>>(lds, a_7 + 4096u, r0[1]);
+  }
+  r2[0] = vec<f32, 4>(0x0p+0f);
+  r2[1] = vec<f32, 4>(0x0p+0f);
+  r2[2] = vec<f32, 4>(0x0p+0f);
+  r2[3] = vec<f32, 4>(0x0p+0f);
+  r3[0] = (-__builtin_inff());
+  r4[0] = 0x0p+0f;
+  barrier();
+  {
+    const vec<f16, 8> x_11 = load_lds<vec<f16, 8>>(lds, a_10);
+    r5[0] = __builtin_shufflevector(x_11, x_11, 0, 1, 2, 3);
+    r5[1] = __builtin_shufflevector(x_11, x_11, 4, 5, 6, 7);
+  }
+  {
+    const vec<f16, 8> x_13 = load_lds<vec<f16, 8>>(lds, a_12);
+    r6[0] = __builtin_shufflevector(x_13, x_13, 0, 1, 2, 3);
+    r6[1] = __builtin_shufflevector(x_13, x_13, 4, 5, 6, 7);
+  }
+  {
+    const u32 u_15 = (u32)(((bz * 131072) + (v0 * 65536)));
+    const vec<f16, 8> x_16 = load_buffer<vec<f16, 8>>(b_14, u_15, l_0);
+    r7[0] = x_16;
+    const vec<f16, 8> x_17 = load_buffer<vec<f16, 8>>(b_14, u_15, l_0 + 4096u);
+    r7[1] = x_17;
+  }
+  {
+    const u32 u_20 = (u32)(((bz * 131072) + (v0 * 65536)));
+    const vec<f16, 8> x_21 = load_buffer<vec<f16, 8>>(b_19, u_20, l_18);
+    r8[0] = x_21;
+    const vec<f16, 8> x_22 = load_buffer<vec<f16, 8>>(b_19, u_20, l_18 + 128u);
+    r8[1] = x_22;
+  }
+  const i32 e_23 = ((bx + 1) * 64);
+  #pragma clang loop unroll(disable)
+  for (i32 v1 = 0; v1 < e_23; v1 += 64) {
+    barrier();
+    {
+      store_lds<vec<f16, 8>>(lds, a_7 + 8192u, r7[0]);
+      store_lds<vec<f16, 8>>(lds, a_7 + 12288u, r7[1]);
+    }
+    {
+      store_lds<vec<f16, 2>>(lds, a_26 + 16384u, vec<f16, 2>{f16(r8[0][0]), f16(r8[1][0])});
+      store_lds<vec<f16, 2>>(lds, a_27 + 16512u, vec<f16, 2>{f16(r8[0][1]), f16(r8[1][1])});
+      store_lds<vec<f16, 2>>(lds, a_28 + 16640u, vec<f16, 2>{f16(r8[0][2]), f16(r8[1][2])});
+      store_lds<vec<f16, 2>>(lds, a_29 + 16768u, vec<f16, 2>{f16(r8[0][3]), f16(r8[1][3])});
+      store_lds<vec<f16, 2>>(lds, a_30 + 16896u, vec<f16, 2>{f16(r8[0][4]), f16(r8[1][4])});
+      store_lds<vec<f16, 2>>(lds, a_31 + 17024u, vec<f16, 2>{f16(r8[0][5]), f16(r8[1][5])});
+      store_lds<vec<f16, 2>>(lds, a_32 + 17152u, vec<f16, 2>{f16(r8[0][6]), f16(r8[1][6])});
+      store_lds<vec<f16, 2>>(lds, a_33 + 17280u, vec<f16, 2>{f16(r8[0][7]), f16(r8[1][7])});
+    }
+    barrier();
+    const i32 v13 = smaller<i32>((v1 + 64), ((i32)((u32)((((bx + 1) * 64) - 1)) / 64u) * 64));
+    {
+      const u32 u_34 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
+      const vec<f16, 8> x_35 = load_buffer<vec<f16, 8>>(b_14, u_34, l_0);
+      r7[0] = x_35;
+      const vec<f16, 8> x_36 = load_buffer<vec<f16, 8>>(b_14, u_34, l_0 + 4096u);
+      r7[1] = x_36;
+    }
+    {
+      const u32 u_37 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
+      const vec<f16, 8> x_38 = load_buffer<vec<f16, 8>>(b_19, u_37, l_18);
+      r8[0] = x_38;
+      const vec<f16, 8> x_39 = load_buffer<vec<f16, 8>>(b_19, u_37, l_18 + 128u);
+      r8[1] = x_39;
+    }
+    KILN_SCHED_FENCE(0);
+    {
+      const vec<f16, 8> x_42 = load_lds<vec<f16, 8>>(lds, a_41 + 8192u);
+      r12[0] = __builtin_shufflevector(x_42, x_42, 0, 1, 2, 3);
+      r12[1] = __builtin_shufflevector(x_42, x_42, 4, 5, 6, 7);
+      const vec<f16, 8> x_43 = load_lds<vec<f16, 8>>(lds, a_41 + 10240u);
+      r12[2] = __builtin_shufflevector(x_43, x_43, 0, 1, 2, 3);
+      r12[3] = __builtin_shufflevector(x_43, x_43, 4, 5, 6, 7);
+      const vec<f16, 8> x_44 = load_lds<vec<f16, 8>>(lds, a_41 + 12288u);
+      r12[4] = __builtin_shufflevector(x_44, x_44, 0, 1, 2, 3);
+      r12[5] = __builtin_shufflevector(x_44, x_44, 4, 5, 6, 7);
+      const vec<f16, 8> x_45 = load_lds<vec<f16, 8>>(lds, a_41 + 14336u);
+      r12[6] = __builtin_shufflevector(x_45, x_45, 0, 1, 2, 3);
+      r12[7] = __builtin_shufflevector(x_45, x_45, 4, 5, 6, 7);
+    }
+    {
+      const vec<f16, 8> x_47 = load_lds<vec<f16, 8>>(lds, a_46 + 8192u);
+      r13[0] = __builtin_shufflevector(x_47, x_47, 0, 1, 2, 3);
+      r13[1] = __builtin_shufflevector(x_47, x_47, 4, 5, 6, 7);
+      const vec<f16, 8> x_48 = load_lds<vec<f16, 8>>(lds, a_46 + 10240u);
+      r13[2] = __builtin_shufflevector(x_48, x_48, 0, 1, 2, 3);
+      r13[3] = __builtin_shufflevector(x_48, x_48, 4, 5, 6, 7);
+      const vec<f16, 8> x_49 = load_lds<vec<f16, 8>>(lds, a_46 + 12288u);
+      r13[4] = __builtin_shufflevector(x_49, x_49, 0, 1, 2, 3);
+      r13[5] = __builtin_shufflevector(x_49, x_49, 4, 5, 6, 7);
+      const vec<f16, 8> x_50 = load_lds<vec<f16, 8>>(lds, a_46 + 14336u);
+      r13[6] = __builtin_shufflevector(x_50, x_50, 0, 1, 2, 3);
+      r13[7] = __builtin_shufflevector(x_50, x_50, 4, 5, 6, 7);
+    }
+    KILN_SCHED_FENCE(0);
+    r11[0] = mfma_f32_16x16x16f16(r12[0], r5[0], vec<f32, 4>(0));
+    r11[1] = mfma_f32_16x16x16f16(r12[2], r5[0], vec<f32, 4>(0));
+    r11[2] = mfma_f32_16x16x16f16(r12[4], r5[0], vec<f32, 4>(0));
+    r11[3] = mfma_f32_16x16x16f16(r12[6], r5[0], vec<f32, 4>(0));
+    r11[0] = mfma_f32_16x16x16f16(r12[1], r5[1], r11[0]);
+    r11[1] = mfma_f32_16x16x16f16(r12[3], r5[1], r11[1]);
+    r11[2] = mfma_f32_16x16x16f16(r12[5], r5[1], r11[2]);
+    r11[3] = mfma_f32_16x16x16f16(r12[7], r5[1], r11[3]);
+    r11[0] = mfma_f32_16x16x16f16(r13[0], r6[0], r11[0]);
+    r11[1] = mfma_f32_16x16x16f16(r13[2], r6[0], r11[1]);
+    r11[2] = mfma_f32_16x16x16f16(r13[4], r6[0], r11[2]);
+    r11[3] = mfma_f32_16x16x16f16(r13[6], r6[0], r11[3]);
+    r11[0] = mfma_f32_16x16x16f16(r13[1], r6[1], r11[0]);
+    r11[1] = mfma_f32_16x16x16f16(r13[3], r6[1], r11[1]);
+    r11[2] = mfma_f32_16x16x16f16(r13[5], r6[1], r11[2]);
+    r11[3] = mfma_f32_16x16x16f16(r13[7], r6[1], r11[3]);
+    {
+      const bool v4 = ((v1 + (i32)(l_52)) <= ((bx * 64) + (i32)(l_51)));
+      r11[0][0] = (f32)(v4 ? (r11[0][0] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 1u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[0][1] = (f32)(v4 ? (r11[0][1] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 2u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[0][2] = (f32)(v4 ? (r11[0][2] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 3u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[0][3] = (f32)(v4 ? (r11[0][3] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 16u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[1][0] = (f32)(v4 ? (r11[1][0] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 17u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[1][1] = (f32)(v4 ? (r11[1][1] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 18u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[1][2] = (f32)(v4 ? (r11[1][2] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 19u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[1][3] = (f32)(v4 ? (r11[1][3] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 32u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[2][0] = (f32)(v4 ? (r11[2][0] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 33u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[2][1] = (f32)(v4 ? (r11[2][1] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 34u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[2][2] = (f32)(v4 ? (r11[2][2] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 35u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[2][3] = (f32)(v4 ? (r11[2][3] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 48u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[3][0] = (f32)(v4 ? (r11[3][0] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 49u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[3][1] = (f32)(v4 ? (r11[3][1] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 50u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[3][2] = (f32)(v4 ? (r11[3][2] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      const bool v4 = ((v1 + (i32)(l_52 + 51u)) <= ((bx * 64) + (i32)(l_51)));
+      r11[3][3] = (f32)(v4 ? (r11[3][3] * 0x1.715476p-3f) : (-__builtin_inff()));
+    }
+    {
+      r14[0] = r3[0];
+    }
+    {
+      f32 y_53 = r11[0][0];
+      bool n_54 = false;
+      y_53 = chain_max(y_53, r11[0][1]);
+      y_53 = chain_max(y_53, r11[0][2]);
+      y_53 = chain_max(y_53, r11[0][3]);
+      y_53 = chain_max(y_53, r11[1][0]);
+      y_53 = chain_max(y_53, r11[1][1]);
+      y_53 = chain_max(y_53, r11[1][2]);
+      y_53 = chain_max(y_53, r11[1][3]);
+      y_53 = chain_max(y_53, r11[2][0]);
+      y_53 = chain_max(y_53, r11[2][1]);
+      y_53 = chain_max(y_53, r11[2][2]);
+      y_53 = chain_max(y_53, r11[2][3]);
+      y_53 = chain_max(y_53, r11[3][0]);
+      y_53 = chain_max(y_53, r11[3][1]);
+      y_53 = chain_max(y_53, r11[3][2]);
+      y_53 = chain_max(y_53, r11[3][3]);
+      n_54 |= chain_nan(r11[0][0], r11[0][1]);
+      n_54 |= chain_nan(r11[0][2], r11[0][3]);
+      n_54 |= chain_nan(r11[1][0], r11[1][1]);
+      n_54 |= chain_nan(r11[1][2], r11[1][3]);
+      n_54 |= chain_nan(r11[2][0], r11[2][1]);
+      n_54 |= chain_nan(r11[2][2], r11[2][3]);
+      n_54 |= chain_nan(r11[3][0], r11[3][1]);
+      n_54 |= chain_nan(r11[3][2], r11[3][3]);
+      y_53 = chain_end(y_53, n_54);
+      y_53 = maximum<f32>(y_53, exchange<16>(y_53, lane));
+      y_53 = maximum<f32>(y_53, exchange<32>(y_53, lane));
+      r3[0] = maximum<f32>(r3[0], y_53);
+    }
+    {
+      const f32 v6 = (f32)((r3[0] == (-__builtin_inff())) ? 0x0p+0f : r3[0]);
+      r15[0] = v6;
+      r14[0] = exp2_f32((r14[0] - v6));
+      r4[0] = (r4[0] * r14[0]);
+    }
+    {
+      r11[0][0] = exp2_f32((r11[0][0] - r15[0]));
+    }
+    {
+      r11[0][1] = exp2_f32((r11[0][1] - r15[0]));
+    }
+    {
+      r11[0][2] = exp2_f32((r11[0][2] - r15[0]));
+    }
+    {
+      r11[0][3] = exp2_f32((r11[0][3] - r15[0]));
+    }
+    {
+      r11[1][0] = exp2_f32((r11[1][0] - r15[0]));
+    }
+    {
+      r11[1][1] = exp2_f32((r11[1][1] - r15[0]));
+    }
+    {
+      r11[1][2] = exp2_f32((r11[1][2] - r15[0]));
+    }
+    {
+      r11[1][3] = exp2_f32((r11[1][3] - r15[0]));
+    }
+    {
+      r11[2][0] = exp2_f32((r11[2][0] - r15[0]));
+    }
+    {
+      r11[2][1] = exp2_f32((r11[2][1] - r15[0]));
+    }
+    {
+      r11[2][2] = exp2_f32((r11[2][2] - r15[0]));
+    }
+    {
+      r11[2][3] = exp2_f32((r11[2][3] - r15[0]));
+    }
+    {
+      r11[3][0] = exp2_f32((r11[3][0] - r15[0]));
+    }
+    {
+      r11[3][1] = exp2_f32((r11[3][1] - r15[0]));
+    }
+    {
+      r11[3][2] = exp2_f32((r11[3][2] - r15[0]));
+    }
+    {
+      r11[3][3] = exp2_f32((r11[3][3] - r15[0]));
+    }
+    {
+      f32 y_55 = ((((r11[0][0] + r11[0][1]) + (r11[0][2] + r11[0][3])) + ((r11[1][0] + r11[1][1]) + (r11[1][2] + r11[1][3]))) + (((r11[2][0] + r11[2][1]) + (r11[2][2] + r11[2][3])) + ((r11[3][0] + r11[3][1]) + (r11[3][2] + r11[3][3]))));
+      y_55 = (y_55 + exchange<16>(y_55, lane));
+      y_55 = (y_55 + exchange<32>(y_55, lane));
+      r4[0] = (r4[0] + y_55);
+    }
+    {
+      r2[0][0] = (r2[0][0] * r14[0]);
+    }
+    {
+      r2[0][1] = (r2[0][1] * r14[0]);
+    }
+    {
+      r2[0][2] = (r2[0][2] * r14[0]);
+    }
+    {
+      r2[0][3] = (r2[0][3] * r14[0]);
+    }
+    {
+      r2[1][0] = (r2[1][0] * r14[0]);
+    }
+    {
+      r2[1][1] = (r2[1][1] * r14[0]);
+    }
+    {
+      r2[1][2] = (r2[1][2] * r14[0]);
+    }
+    {
+      r2[1][3] = (r2[1][3] * r14[0]);
+    }
+    {
+      r2[2][0] = (r2[2][0] * r14[0]);
+    }
+    {
+      r2[2][1] = (r2[2][1] * r14[0]);
+    }
+    {
+      r2[2][2] = (r2[2][2] * r14[0]);
+    }
+    {
+      r2[2][3] = (r2[2][3] * r14[0]);
+    }
+    {
+      r2[3][0] = (r2[3][0] * r14[0]);
+    }
+    {
+      r2[3][1] = (r2[3][1] * r14[0]);
+    }
+    {
+      r2[3][2] = (r2[3][2] * r14[0]);
+    }
+    {
+      r2[3][3] = (r2[3][3] * r14[0]);
+    }
+    {
+      r16[0][0] = (f16)(r11[0][0]);
+      r16[0][1] = (f16)(r11[0][1]);
+      r16[0][2] = (f16)(r11[0][2]);
+      r16[0][3] = (f16)(r11[0][3]);
+      r16[1][0] = (f16)(r11[1][0]);
+      r16[1][1] = (f16)(r11[1][1]);
+      r16[1][2] = (f16)(r11[1][2]);
+      r16[1][3] = (f16)(r11[1][3]);
+      r16[2][0] = (f16)(r11[2][0]);
+      r16[2][1] = (f16)(r11[2][1]);
+      r16[2][2] = (f16)(r11[2][2]);
+      r16[2][3] = (f16)(r11[2][3]);
+      r16[3][0] = (f16)(r11[3][0]);
+      r16[3][1] = (f16)(r11[3][1]);
+      r16[3][2] = (f16)(r11[3][2]);
+      r16[3][3] = (f16)(r11[3][3]);
+    }
+    {
+      const vec<f16, 4> x_61 = load_lds<vec<f16, 4>>(lds, a_57 + 16384u);
+      r17[0] = x_61;
+      const vec<f16, 4> x_62 = load_lds<vec<f16, 4>>(lds, a_58 + 18432u);
+      r17[1] = x_62;
+      const vec<f16, 4> x_63 = load_lds<vec<f16, 4>>(lds, a_59 + 20480u);
+      r17[2] = x_63;
+      const vec<f16, 4> x_64 = load_lds<vec<f16, 4>>(lds, a_60 + 22528u);
+      r17[3] = x_64;
+    }
+    {
+      const vec<f16, 4> x_65 = load_lds<vec<f16, 4>>(lds, a_59 + 16384u);
+      r18[0] = x_65;
+      const vec<f16, 4> x_66 = load_lds<vec<f16, 4>>(lds, a_60 + 18432u);
+      r18[1] = x_66;
+      const vec<f16, 4> x_67 = load_lds<vec<f16, 4>>(lds, a_57 + 20480u);
+      r18[2] = x_67;
+      const vec<f16, 4> x_68 = load_lds<vec<f16, 4>>(lds, a_58 + 22528u);
+      r18[3] = x_68;
+    }
+    KILN_SCHED_FENCE(0);
+    r2[0] = mfma_f32_16x16x16f16(r17[0], r16[0], r2[0]);
+    r2[1] = mfma_f32_16x16x16f16(r17[1], r16[0], r2[1]);
+    r2[2] = mfma_f32_16x16x16f16(r17[2], r16[0], r2[2]);
+    r2[3] = mfma_f32_16x16x16f16(r17[3], r16[0], r2[3]);
+    {
+      const vec<f16, 4> x_73 = load_lds<vec<f16, 4>>(lds, a_69 + 16384u);
+      r17[0] = x_73;
+      const vec<f16, 4> x_74 = load_lds<vec<f16, 4>>(lds, a_70 + 18432u);
+      r17[1] = x_74;
+      const vec<f16, 4> x_75 = load_lds<vec<f16, 4>>(lds, a_71 + 20480u);
+      r17[2] = x_75;
+      const vec<f16, 4> x_76 = load_lds<vec<f16, 4>>(lds, a_72 + 22528u);
+      r17[3] = x_76;
+    }
+    KILN_SCHED_FENCE(0);
+    r2[0] = mfma_f32_16x16x16f16(r18[0], r16[1], r2[0]);
+    r2[1] = mfma_f32_16x16x16f16(r18[1], r16[1], r2[1]);
+    r2[2] = mfma_f32_16x16x16f16(r18[2], r16[1], r2[2]);
+    r2[3] = mfma_f32_16x16x16f16(r18[3], r16[1], r2[3]);
+    {
+      const vec<f16, 4> x_77 = load_lds<vec<f16, 4>>(lds, a_71 + 16384u);
+      r18[0] = x_77;
+      const vec<f16, 4> x_78 = load_lds<vec<f16, 4>>(lds, a_72 + 18432u);
+      r18[1] = x_78;
+      const vec<f16, 4> x_79 = load_lds<vec<f16, 4>>(lds, a_69 + 20480u);
+      r18[2] = x_79;
+      const vec<f16, 4> x_80 = load_lds<vec<f16, 4>>(lds, a_70 + 22528u);
+      r18[3] = x_80;
+    }
+    KILN_SCHED_FENCE(0);
+    r2[0] = mfma_f32_16x16x16f16(r17[0], r16[2], r2[0]);
+    r2[1] = mfma_f32_16x16x16f16(r17[1], r16[2], r2[1]);
+    r2[2] = mfma_f32_16x16x16f16(r17[2], r16[2], r2[2]);
+    r2[3] = mfma_f32_16x16x16f16(r17[3], r16[2], r2[3]);
+    r2[0] = mfma_f32_16x16x16f16(r18[0], r16[3], r2[0]);
+    r2[1] = mfma_f32_16x16x16f16(r18[1], r16[3], r2[1]);
+    r2[2] = mfma_f32_16x16x16f16(r18[2], r16[3], r2[2]);
+    r2[3] = mfma_f32_16x16x16f16(r18[3], r16[3], r2[3]);
+  }
+  {
+    r2[0][0] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[0][0] / r4[0]));
+  }
+  {
+    r2[0][1] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[0][1] / r4[0]));
+  }
+  {
+    r2[0][2] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[0][2] / r4[0]));
+  }
+  {
+    r2[0][3] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[0][3] / r4[0]));
+  }
+  {
+    r2[1][0] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[1][0] / r4[0]));
+  }
+  {
+    r2[1][1] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[1][1] / r4[0]));
+  }
+  {
+    r2[1][2] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[1][2] / r4[0]));
+  }
+  {
+    r2[1][3] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[1][3] / r4[0]));
+  }
+  {
+    r2[2][0] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[2][0] / r4[0]));
+  }
+  {
+    r2[2][1] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[2][1] / r4[0]));
+  }
+  {
+    r2[2][2] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[2][2] / r4[0]));
+  }
+  {
+    r2[2][3] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[2][3] / r4[0]));
+  }
+  {
+    r2[3][0] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[3][0] / r4[0]));
+  }
+  {
+    r2[3][1] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[3][1] / r4[0]));
+  }
+  {
+    r2[3][2] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[3][2] / r4[0]));
+  }
+  {
+    r2[3][3] = (f32)((r4[0] == 0x0p+0f) ? 0x0p+0f : (r2[3][3] / r4[0]));
+  }
+  {
+    r19[0][0] = (f16)(r2[0][0]);
+    r19[0][1] = (f16)(r2[0][1]);
+    r19[0][2] = (f16)(r2[0][2]);
+    r19[0][3] = (f16)(r2[0][3]);
+    r19[1][0] = (f16)(r2[1][0]);
+    r19[1][1] = (f16)(r2[1][1]);
+    r19[1][2] = (f16)(r2[1][2]);
+    r19[1][3] = (f16)(r2[1][3]);
+    r19[2][0] = (f16)(r2[2][0]);
+    r19[2][1] = (f16)(r2[2][1]);
+    r19[2][2] = (f16)(r2[2][2]);
+    r19[2][3] = (f16)(r2[2][3]);
+    r19[3][0] = (f16)(r2[3][0]);
+    r19[3][1] = (f16)(r2[3][1]);
+    r19[3][2] = (f16)(r2[3][2]);
+    r19[3][3] = (f16)(r2[3][3]);
+  }
+  {
+    const i64 u_82 = (((bz * 262144) + (by * 65536)) + ((bx * 64) * 128));
+    store_global<vec<f16, 4>, 8>(p3, u_82, l_81, r19[0]);
+    store_global<vec<f16, 4>, 8>(p3, u_82, l_81 + 32u, r19[1]);
+    store_global<vec<f16, 4>, 8>(p3, u_82, l_81 + 64u, r19[2]);
+    store_global<vec<f16, 4>, 8>(p3, u_82, l_81 + 96u, r19[3]);
+  }
+}
+
+}  // namespace kiln

@@ -1,0 +1,150 @@
+// Every form of statement that the built-ins do not use, on the host against the interpreter.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <future>
+#include <thread>
+
+#include "tests/support/host_runner.hpp"
+
+namespace kiln::test {
+namespace {
+
+struct Case {
+  const char* name;
+  const char* params;
+  const char* body;
+  const char* grid = R"("1")";
+};
+void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
+
+std::string text_of(const Case& c) {
+  return std::string(R"json({"kiln": "tile/1", "name": "one", "symbols": ["N"], "params": [)json") + c.params +
+         R"json(], "launches": [{"grid": [)json" + c.grid + R"json(], "threads": "1", "body": [)json" + c.body + "]}]}";
+}
+
+const Case cases[] = {
+    {"reduce_rank_3", R"j({"name": "X", "dtype": "f32", "shape": ["5", "7", "33"], "access": "read"},
+        {"name": "A", "dtype": "f32", "shape": ["7", "33"], "access": "write"}, {"name": "B", "dtype": "f32", "shape": ["5", "33"], "access": "write"},
+        {"name": "C", "dtype": "f32", "shape": ["5", "7"], "access": "write"})j",
+     R"j({"op": "alloc", "name": "x", "space": "fragment", "dtype": "f32", "shape": [5, 7, 33]}, {"op": "alloc", "name": "a", "space": "fragment", "dtype": "f32", "shape": [7, 33]},
+        {"op": "alloc", "name": "b", "space": "fragment", "dtype": "f32", "shape": [5, 33]}, {"op": "alloc", "name": "c", "space": "fragment", "dtype": "f32", "shape": [5, 7]},
+        {"op": "copy", "from": "X[0:, 0:, 0:]", "to": "x"}, {"op": "fill", "tile": "b", "value": "2"},
+        {"op": "reduce", "kind": "sum", "from": "x", "to": "a", "axis": 0}, {"op": "reduce", "kind": "max", "from": "x", "to": "b", "axis": 1, "accumulate": true},
+        {"op": "reduce", "kind": "min", "from": "x", "to": "c", "axis": 2},
+        {"op": "copy", "from": "a", "to": "A[0:, 0:]"}, {"op": "copy", "from": "b", "to": "B[0:, 0:]"}, {"op": "copy", "from": "c", "to": "C[0:, 0:]"})j"},
+    {"reduce_to_one", R"j({"name": "X", "dtype": "i32", "shape": ["N"], "access": "read"}, {"name": "Y", "dtype": "i32", "shape": ["1"], "access": "write"})j",
+     R"j({"op": "alloc", "name": "x", "space": "fragment", "dtype": "i32", "shape": [100]}, {"op": "alloc", "name": "y", "space": "fragment", "dtype": "i32", "shape": [1]},
+        {"op": "copy", "from": "X[0:]", "to": "x", "fill": "3"}, {"op": "reduce", "kind": "sum", "from": "x", "to": "y", "axis": 0}, {"op": "copy", "from": "y", "to": "Y[0:]"})j"},
+    {"any_all", R"j({"name": "X", "dtype": "f32", "shape": ["9", "40"], "access": "read"}, {"name": "Y", "dtype": "bool", "shape": ["9"], "access": "write"},
+        {"name": "Z", "dtype": "u8", "shape": ["40"], "access": "write"})j",
+     R"j({"op": "alloc", "name": "x", "space": "fragment", "dtype": "f32", "shape": [9, 40]}, {"op": "alloc", "name": "b", "space": "fragment", "dtype": "bool", "shape": [9, 40]},
+        {"op": "alloc", "name": "y", "space": "fragment", "dtype": "bool", "shape": [9]}, {"op": "alloc", "name": "z", "space": "fragment", "dtype": "bool", "shape": [40]},
+        {"op": "copy", "from": "X[0:, 0:]", "to": "x"}, {"op": "map", "index": ["i", "j"], "extent": [9, 40], "body": [{"set": "b[i, j]", "value": "x[i, j] > 1.9"}]},
+        {"op": "reduce", "kind": "any", "from": "b", "to": "y", "axis": 1}, {"op": "copy", "from": "y", "to": "Y[0:]"},
+        {"op": "map", "index": ["i", "j"], "extent": [9, 40], "body": [{"set": "b[i, j]", "value": "x[i, j] < 1.2 || i == 3"}]},
+        {"op": "reduce", "kind": "all", "from": "b", "to": "z", "axis": 0}, {"op": "copy", "from": "z", "to": "Z[0:]"})j"},
+    {"indexed_axes", R"j({"name": "X", "dtype": "f16", "shape": ["3", "4", "5", "60"], "access": "read"}, {"name": "Y", "dtype": "f32", "shape": ["3", "60", "4"], "access": "write"})j",
+     R"j({"op": "alloc", "name": "x", "space": "fragment", "dtype": "f32", "shape": [4, 60]},
+        {"op": "copy", "from": "X[bid.x, 0:, 2, 1:]", "to": "x", "fill": "7"},
+        {"op": "map", "index": ["i", "j"], "extent": [60, 4], "body": [{"set": "Y[bid.x, i, j]", "value": "x[j, i] * 2.0"}]})j", R"("3")"},
+    {"tile_regions", R"j({"name": "X", "dtype": "i16", "shape": ["20", "30"], "access": "read"}, {"name": "Y", "dtype": "i64", "shape": ["20", "30"], "access": "write"})j",
+     R"j({"op": "alloc", "name": "x", "space": "shared", "dtype": "i32", "shape": [20, 30]}, {"op": "alloc", "name": "row", "space": "fragment", "dtype": "i64", "shape": [30]},
+        {"op": "alloc", "name": "part", "space": "fragment", "dtype": "i8", "shape": [6, 7]},
+        {"op": "copy", "from": "X[0:, 0:]", "to": "x"}, {"op": "copy", "from": "x[3, 0:]", "to": "row"}, {"op": "copy", "from": "row", "to": "Y[0, 0:]"},
+        {"op": "copy", "from": "x[14:, 23:]", "to": "part"}, {"op": "copy", "from": "part", "to": "Y[4:, 5:]"},
+        {"op": "for", "var": "n", "to": "3", "body": [{"op": "copy", "from": "x[n + 1, 0:]", "to": "row"}, {"op": "copy", "from": "row", "to": "x[19 - n, 0:]"}]},
+        {"op": "copy", "from": "x[12:, 0:]", "to": "Y[12:, 0:]"}, {"op": "copy", "from": "X[1:, 2:]", "to": "x[18:, 25:]"},
+        {"op": "copy", "from": "x[18:, 20:]", "to": "Y[10:, 1:]", "limit": ["11", "8"]})j"},
+    {"strided", R"j({"name": "X", "dtype": "f32", "shape": ["30", "20"], "strides": ["1", "37"], "access": "read"}, {"name": "Y", "dtype": "bf16", "shape": ["30", "20"], "strides": ["47", "2"], "access": "readwrite"})j",
+     R"j({"op": "alloc", "name": "x", "space": "fragment", "dtype": "f32", "shape": [32, 32]}, {"op": "copy", "from": "X[-1:, 0:]", "to": "x", "fill": "5"},
+        {"op": "copy", "from": "x", "to": "Y[0:, -2:]"})j"},
+    {"gather", R"j({"name": "I", "dtype": "i32", "shape": ["64"], "access": "read"}, {"name": "X", "dtype": "f16", "shape": ["17", "40"], "access": "read"},
+        {"name": "Y", "dtype": "f16", "shape": ["64", "40"], "access": "write"}, {"name": "Z", "dtype": "i8", "shape": ["64", "3"], "access": "write"})j",
+     R"j({"op": "map", "index": ["i", "j"], "extent": [64, 40], "body": [{"let": "r", "value": "cast(I[i], index)"}, {"set": "Y[i, j]", "value": "X[(r + 8) % 17, j]"}]},
+        {"op": "map", "index": ["j", "i"], "extent": [3, 64], "body": [{"set": "Z[i, j]", "value": "cast(X[(cast(I[i], index) * (j + 1)) % 17, (i * 3) % 40], i8)"}]})j"},
+    {"scatter", R"j({"name": "X", "dtype": "u16", "shape": ["50"], "access": "read"}, {"name": "Y", "dtype": "u16", "shape": ["101"], "access": "readwrite"})j",
+     R"j({"op": "map", "index": ["i"], "extent": [50], "body": [{"set": "Y[i * 2 + 1]", "value": "X[49 - i] * X[i] + 1"}]})j"},
+    {"nested_control", R"j({"name": "X", "dtype": "i64", "shape": ["N"], "access": "read"}, {"name": "Y", "dtype": "i64", "shape": ["N"], "access": "write"})j",
+     R"j({"op": "alloc", "name": "t", "space": "local", "dtype": "i64", "shape": [16]}, {"op": "copy", "from": "X[bid.x * 16:]", "to": "t"}, {"op": "let", "name": "half", "value": "bid.x // 2"},
+        {"op": "for", "var": "a", "from": "half - 1", "to": "bid.x + 2", "body": [{"op": "if", "condition": "(a + half) % 2 == 0", "then": [
+          {"op": "map", "index": ["i"], "extent": [16], "body": [{"set": "t[i]", "value": "t[i] * 3 + a"}]}], "else": [
+          {"op": "for", "var": "b", "from": "5", "to": "a", "body": [{"op": "map", "index": ["i"], "extent": [16], "body": [{"set": "t[i]", "value": "t[i] - b * i"}]}]},
+          {"op": "for", "var": "c", "from": "-3", "to": "4", "step": "3", "body": [{"op": "map", "index": ["i"], "extent": [16], "body": [{"set": "t[i]", "value": "t[i] ^ c"}]}]}]}]},
+        {"op": "copy", "from": "t", "to": "Y[bid.x * 16:]"})j", R"("ceildiv(N, 16)")"},
+    {"scalars", R"j({"name": "s", "scalar": true, "dtype": "bf16"}, {"name": "n", "scalar": true, "dtype": "i32"}, {"name": "Y", "dtype": "f32", "shape": ["33"], "access": "write"})j",
+     R"j({"op": "let", "name": "m", "value": "min(max(n, 0), 20)"}, {"op": "map", "index": ["i"], "extent": [33], "body": [{"set": "Y[i]", "value": "cast(s, f32) * i if i < m else -1.0"}]})j"},
+    {"bitcasts", R"j({"name": "X", "dtype": "f16", "shape": ["70"], "access": "read"}, {"name": "Y", "dtype": "u16", "shape": ["70"], "access": "write"}, {"name": "Z", "dtype": "bf16", "shape": ["70"], "access": "write"})j",
+     R"j({"op": "map", "index": ["i"], "extent": [70], "body": [{"let": "b", "value": "bitcast(X[i], u16)"}, {"set": "Y[i]", "value": "b ^ 3"}, {"set": "Z[i]", "value": "bitcast(b, bf16)"}]})j"},
+    {"doubles", R"j({"name": "X", "dtype": "f64", "shape": ["9", "21"], "access": "read"}, {"name": "Y", "dtype": "f16", "shape": ["9", "21"], "access": "write"}, {"name": "Z", "dtype": "bf16", "shape": ["21", "9"], "access": "write"})j",
+     R"j({"op": "alloc", "name": "x", "space": "fragment", "dtype": "f64", "shape": [9, 21]}, {"op": "copy", "from": "X[0:, 0:]", "to": "x"}, {"op": "copy", "from": "x", "to": "Y[0:, 0:]"},
+        {"op": "map", "index": ["j", "i"], "extent": [21, 9], "body": [{"set": "Z[j, i]", "value": "cast(x[i, j] / 3.0, bf16)"}]})j"},
+    {"outside_reads_give_zero", R"j({"name": "X", "dtype": "f32", "shape": ["50"], "access": "read"}, {"name": "Y", "dtype": "f32", "shape": ["60"], "access": "write"})j",
+     R"j({"op": "map", "index": ["i"], "extent": [60], "body": [{"set": "Y[i]", "value": "X[i - 5] if i >= 5 && i < 55 else 1.0"}]})j"},
+};
+
+class HostStatement : public testing::TestWithParam<std::tuple<Case, std::string>> {};
+
+TEST_P(HostStatement, EqualsTheInterpreter) {
+  const auto& [c, target] = GetParam();
+  const auto program = bind_text(text_of(c), {{"N", "90"}}, target);
+  ASSERT_TRUE(program) << to_text(program.error());
+  HostRunner runner(2);
+  EXPECT_EQ(differences(runner, *program, random_tensors(*program, 5), true), "");
+}
+INSTANTIATE_TEST_SUITE_P(All, HostStatement, testing::Combine(testing::ValuesIn(cases), testing::Values("host", "host:avx2")),
+                         [](const auto& info) {
+                           const std::string target = std::get<1>(info.param);
+                           return std::string(std::get<0>(info.param).name) + (target == "host" ? "_widest" : "_avx2");
+                         });
+
+// Another process writes the index tensor while the kernel runs: whatever it reads, it must not leave the tensors (the pages
+// behind them are not there).
+TEST(HostSafety, IndicesThatChangeMeanwhileStayInside) {
+  const auto program = bind_text(R"json({"kiln": "tile/1", "name": "one", "params": [
+      {"name": "I", "dtype": "i32", "shape": ["4096"], "access": "read"}, {"name": "X", "dtype": "f32", "shape": ["1024"], "access": "read"},
+      {"name": "Y", "dtype": "f32", "shape": ["4096"], "access": "readwrite"}],
+    "launches": [{"grid": ["8"], "threads": "1", "body": [
+      {"op": "map", "index": ["k", "i"], "extent": ["200", "256"], "body": [
+        {"set": "Y[bid.x * 512 + i]", "value": "X[cast(I[i * 16], index)]"}]},
+      {"op": "map", "index": ["i"], "extent": ["256"], "body": [
+        {"set": "Y[cast(I[bid.x * 256 + i], index)]", "value": "1.0"}]}]}]})json", {});
+  if (!program) GTEST_SKIP() << to_text(program.error());
+  const auto compiled = compile_for_host(*program);
+  ASSERT_TRUE(compiled) << to_text(compiled.error());
+  HostRunner runner(2);
+  const auto kernel = runner.load(*compiled);
+  ASSERT_TRUE(kernel);
+  const auto guarded = [&](std::size_t bytes, SharedBuffer& buffer) {
+    auto fd = create_memfd("guarded", bytes);
+    ASSERT_TRUE(fd);
+    auto mapping = Mapping::map(fd->get(), bytes, true);
+    ASSERT_TRUE(mapping);
+    const auto id = runner.device().map(fd->get(), 0, bytes + 4096, true);
+    ASSERT_TRUE(id);
+    buffer = {std::move(*fd), std::move(*mapping), *id};
+  };
+  SharedBuffer index, x, y;
+  guarded(16384, index);
+  guarded(4096, x);
+  guarded(16384, y);
+  std::atomic<bool> stop{false};
+  std::thread writer([&] {
+    auto* values = reinterpret_cast<volatile std::int32_t*>(index.mapping.data());
+    for (std::uint32_t round = 1; !stop.load(); ++round) {
+      for (int i = 0; i < 4096; i += 16) values[i] = round % 2 == 0 ? i % 1024 : static_cast<std::int32_t>(round * 2654435761u);
+    }
+  });
+  for (int i = 0; i < 30; ++i) {
+    std::promise<Status> promise;
+    runner.device().launch(*kernel, {{index.id, 0, 16384, {}}, {x.id, 0, 4096, {}}, {y.id, 0, 16384, {}}}, 0, [&](auto report) {
+      promise.set_value(report ? Status() : Status(report.error()));
+    });
+    EXPECT_TRUE(promise.get_future().get());
+  }
+  stop = true;
+  writer.join();
+}
+
+}  // namespace
+}  // namespace kiln::test
