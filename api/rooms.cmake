@@ -5,6 +5,11 @@ kiln_room(api/server DEPS api_service)
 kiln_room(api/client DEPS api_protocol)
 kiln_room(api/daemon DEPS api_server cache LIBS spdlog fmt)
 kiln_room(api/cli DEPS api_client api_daemon)
+# JSON is what these rooms spend their compile time on: precompiled once.
+target_precompile_headers(api_protocol PRIVATE <nlohmann/json.hpp> <functional> <map> <memory> <string> <vector>)
+foreach(room api_service api_server api_client api_daemon api_cli)
+  target_precompile_headers(${room} REUSE_FROM api_protocol)
+endforeach()
 kiln_program(kilnd api/daemon/main.cpp api_daemon)
 kiln_program(kiln api/cli/main.cpp api_cli)
 

@@ -43,8 +43,8 @@ class NoLock final : public jit::CompileLock {};
 jit::Key note_key(const std::string& name) { return {sha256(view("note:" + name))}; }
 
 Status check_note_name(const std::string& name) {
-  const auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '.' || c == '_' || c == '-'; };
-  const bool sound = !name.empty() && name.size() <= 64 && name != "." && name != ".." && std::all_of(name.begin(), name.end(), allowed);
+  const bool allowed = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
+  const bool sound = allowed && !name.empty() && name.size() <= 64 && name != "." && name != "..";
   return sound ? ok() : Status(Error(ErrorCode::invalid_argument, "a note's name is [a-z0-9._-]{1,64}"));
 }
 
@@ -182,11 +182,13 @@ jit::VerifyReport DiskStore::verify() {
   return report;
 }
 
-Result<std::uint64_t> DiskStore::evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) {
+Result<std::uint64_t> DiskStore::evict(std::optional<std::uint64_t> bytes_max,
+                                       std::optional<std::uint64_t> entries_max) {
   const auto folder = state_->folder();
   if (!folder->writable()) return Error(ErrorCode::permission_denied, folder->why_not_writable());
-  const EvictionGoal goal{bytes_max.value_or(state_->options.bytes_max), entries_max.value_or(state_->options.entries_max),
-                          !bytes_max && !entries_max};
+  const auto& limits = state_->options;
+  const bool by_command = bytes_max || entries_max;
+  const EvictionGoal goal{bytes_max.value_or(limits.bytes_max), entries_max.value_or(limits.entries_max), !by_command};
   KILN_TRY(const auto result, evict_to(*folder, state_->totals, goal));
   state_->evictions += result.removed;
   return result.removed;
@@ -245,7 +247,8 @@ Status DiskStore::State::publish(const std::shared_ptr<Folder>& folder, const ji
   KILN_CHECK(file.write(encoded));
   KILN_TRY(const auto place, folder->entry_place(key));
   const auto old = folder->entry_file_bytes(key);
-  const Counts change{old ? 0 : 1, static_cast<std::int64_t>(encoded.size()) - static_cast<std::int64_t>(old.value_or(0))};
+  const auto old_bytes = static_cast<std::int64_t>(old.value_or(0));
+  const Counts change{old ? 0 : 1, static_cast<std::int64_t>(encoded.size()) - old_bytes};
   // Counted first: who dies in between leaves a temporary file, and whoever removes that recounts.
   totals.add(*folder, change);
   auto published = file.publish(place.shard.get(), place.name);
@@ -309,7 +312,8 @@ jit::StoreStats DiskStore::State::describe(const Folder& folder) {
   jit::StoreStats stats;
   stats.path = folder.path();
   const std::scoped_lock guard(mutex_);
-  stats.why_not_writable = !folder.writable() ? folder.why_not_writable() : !last_failure_.empty() ? last_failure_ : fallback_reason;
+  if (!folder.writable()) stats.why_not_writable = folder.why_not_writable();
+  else stats.why_not_writable = last_failure_.empty() ? fallback_reason : last_failure_;
   stats.writable = stats.why_not_writable.empty();
   stats.why_no_locks = why_no_locks_;
   stats.entries_max = options.entries_max;

@@ -1,8 +1,8 @@
 // The persistent store of compiled kernels: one folder that many processes share (layout and entry format: ENTRY.md).
 //
-// Threads: every method may be called from any thread at the same time. Processes: any number may use one folder; entries
-// are published by rename, readers take no lock. After fork the child must open a store of its own; compile locks that the
-// parent holds stay the parent's.
+// Threads: every method may be called from any thread at the same time. Processes: any number may use one folder;
+// entries are published by rename, readers take no lock. After fork the child must open a store of its own; compile
+// locks that the parent holds stay the parent's.
 #pragma once
 
 #include <cstdint>
@@ -18,23 +18,24 @@ struct StoreOptions {
   std::string folder;  // absolute; created 0700 with its parents when missing; "" for none
   std::uint64_t bytes_max = std::uint64_t(5) << 30;
   std::uint64_t entries_max = 100000;
-  std::string temporary_root = "/tmp";  // where a private folder is made when `folder` is unusable; "" keeps all in memory
+  std::string temporary_root = "/tmp";  // a private folder is made here when `folder` is unusable; "": memory
   bool trust_other_owner = false;       // use, read-only, a folder of a user who is neither us nor root
   // Receives each warning (unusable folder, full disk, no locks) once; called from any thread, may be empty.
   std::function<void(const std::string&)> warn;
 };
 
-// Never null. When `folder` is unusable: a store in a private temporary folder that goes with this process, or in memory;
-// stats() then says writable = false and why. A folder that can only be read serves lookups and refuses to store.
+// Never null. When `folder` is unusable: a store in a private temporary folder that goes with this process, or in
+// memory; stats() then says writable = false and why. A folder that can only be read serves lookups and refuses to
+// store.
 std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options);
 
 class DiskStore final : public jit::ObjectStore {
  public:
-  // An unusable folder (cannot be created or opened, not ours, writable by others, a symlink where none is allowed) is an
-  // error; one that cannot be written is none.
+  // An unusable folder (cannot be created or opened, not ours, writable by others, a symlink where none is allowed) is
+  // an error; one that cannot be written is none.
   static Result<std::shared_ptr<DiskStore>> open(const StoreOptions& options);
-  // A store in a new private folder under options.temporary_root that is removed with it; `why` goes to stats(). Null when
-  // none can be made.
+  // A store in a new private folder under options.temporary_root that is removed with it; `why` goes to stats(). Null
+  // when none can be made.
   static std::shared_ptr<DiskStore> open_temporary(const StoreOptions& options, const std::string& why);
   ~DiskStore() override;
 
@@ -48,7 +49,8 @@ class DiskStore final : public jit::ObjectStore {
   jit::StoreStats stats() override;
   std::vector<jit::StoredInfo> list() override;
   jit::VerifyReport verify() override;
-  Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) override;
+  Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max,
+                              std::optional<std::uint64_t> entries_max) override;
   Result<bool> remove(const jit::Key& key) override;
 
  private:

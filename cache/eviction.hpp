@@ -8,8 +8,8 @@
 
 namespace kiln::cache {
 
-// A hit renews the time of use only when that is older than this; so an entry whose time is younger than twice this may have
-// been handed out within this time.
+// A hit renews the time of use only when that is older than this; so an entry whose time is younger than twice this may
+// have been handed out within this time.
 inline constexpr std::int64_t use_renewed_ns = 60ll * 1000000000;
 
 struct EvictionGoal {

@@ -58,8 +58,8 @@ Result<std::shared_ptr<Folder>> Folder::open(const std::string& path, bool trust
   }
   if (!opened) return std::move(opened).error();
   folder->root_ = std::move(opened->fd);
-  if (opened->owner != Owner::us)
-    folder->why_not_writable_ = path + " belongs to " + (opened->owner == Owner::root ? "root" : "another user") + ": only read";
+  if (opened->owner == Owner::root) folder->why_not_writable_ = path + " belongs to root: only read";
+  if (opened->owner == Owner::other) folder->why_not_writable_ = path + " belongs to another user: only read";
   KILN_CHECK(folder->open_parts());
   if (folder->writable()) folder->remove_leftovers();
   return folder;
@@ -144,7 +144,8 @@ Result<std::optional<EntryFile>> Folder::open_entry(const jit::Key& key) {
 
 std::optional<std::uint64_t> Folder::entry_file_bytes(const jit::Key& key) const {
   struct stat status {};
-  if (!entries_ || os::fstatat(entries_.get(), entry_path(key).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
+  if (!entries_) return std::nullopt;
+  if (os::fstatat(entries_.get(), entry_path(key).c_str(), &status, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
   return static_cast<std::uint64_t>(status.st_size);
 }
 
@@ -180,7 +181,8 @@ void Folder::prune_quarantine() {
   if (!for_each_name(quarantine_.get(), [&](const char* name) { names.emplace_back(name); })) return;
   if (names.size() <= quarantine_kept_max) return;
   std::sort(names.begin(), names.end());  // the time comes first in the name
-  for (std::size_t i = 0; i < names.size() - quarantine_kept_max; ++i) os::unlinkat(quarantine_.get(), names[i].c_str(), 0);
+  for (std::size_t i = 0; i < names.size() - quarantine_kept_max; ++i)
+    os::unlinkat(quarantine_.get(), names[i].c_str(), 0);
 }
 
 Status Folder::scan(const std::function<void(const ScannedEntry&)>& visit) {
@@ -228,7 +230,8 @@ Result<TemporaryFile> TemporaryFile::create(std::shared_ptr<Folder> folder) {
   constexpr int tries_max = 16;
   for (int i = 0; i < tries_max; ++i) {
     auto name = std::to_string(::getpid()) + "-" + std::to_string(unix_now_ns()) + "-" + std::to_string(counter++);
-    UniqueFd fd(os::openat(folder->temporary(), name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
+    constexpr int flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+    UniqueFd fd(os::openat(folder->temporary(), name.c_str(), flags, 0600));
     if (!fd && errno == EEXIST) continue;
     if (!fd) return errno_error(errno, "cannot create a file in the cache");
     TemporaryFile file(std::move(folder), std::move(fd), std::move(name));

@@ -14,8 +14,8 @@
 namespace kiln::cache {
 namespace {
 
-// The descriptors that hold locks. A fork's child closes them; its copies of the RangeLock objects then own nothing, also
-// when their numbers were given to other files.
+// The descriptors that hold locks. A fork's child closes them; its copies of the RangeLock objects then own nothing,
+// also when their numbers were given to other files.
 class HeldDescriptors {
  public:
   static HeldDescriptors& instance() {

@@ -1,6 +1,6 @@
-// Locks between processes: open-file-description byte-range locks on one file that is never unlinked, freed by the death of
-// their holder. Each lock has an open description of its own, so that threads exclude each other as well; a forked child
-// closes its copies at once (a description that lived on there would keep the lock).
+// Locks between processes: open-file-description byte-range locks on one file that is never unlinked, freed by the
+// death of their holder. Each lock has an open description of its own, so that threads exclude each other as well; a
+// forked child closes its copies at once (a description that lived on there would keep the lock).
 #pragma once
 
 #include <cstdint>
@@ -37,8 +37,8 @@ class RangeLock {
 // Whether anybody holds the byte now. False also when that cannot be learnt.
 bool is_locked(int folder, const char* name, std::uint64_t offset);
 
-// Who compiles what: fixed-size records beside the lock file, one a key by its offset, colliding keys overwrite each other.
-// Only for messages: a record may be missing or another key's.
+// Who compiles what: fixed-size records beside the lock file, one a key by its offset, colliding keys overwrite each
+// other. Only for messages: a record may be missing or another key's.
 void write_holder(int folder, const char* name, const jit::Key& key);
 void clear_holder(int folder, const char* name, const jit::Key& key);
 std::optional<jit::LockHolder> read_holder(int folder, const char* name, const jit::Key& key);

@@ -11,9 +11,12 @@ namespace kiln::cache {
 namespace {
 
 std::int64_t steady_ms() {
-  return std::chrono::duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
-std::uint64_t bytes_of(const jit::StoredObject& object) { return entry_bytes(object.metadata.size(), object.object.size()); }
+std::uint64_t bytes_of(const jit::StoredObject& entry) {
+  return entry_bytes(entry.metadata.size(), entry.object.size());
+}
 
 }  // namespace
 
@@ -118,7 +121,8 @@ jit::VerifyReport MemoryStore::verify() {
   return report;
 }
 
-Result<std::uint64_t> MemoryStore::evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) {
+Result<std::uint64_t> MemoryStore::evict(std::optional<std::uint64_t> bytes_max,
+                                         std::optional<std::uint64_t> entries_max) {
   const std::scoped_lock guard(mutex_);
   const auto removed = evict_locked(bytes_max.value_or(bytes_max_), entries_max.value_or(entries_max_));
   counters_.evictions += removed;
@@ -135,7 +139,8 @@ Result<bool> MemoryStore::remove(const jit::Key& key) {
 
 std::uint64_t MemoryStore::evict_locked(std::uint64_t bytes_max, std::uint64_t entries_max) {
   std::uint64_t removed = 0;
-  for (; !items_.empty() && (bytes_ > bytes_max || items_.size() > entries_max); ++removed) erase_locked(std::prev(items_.end()));
+  for (; !items_.empty() && (bytes_ > bytes_max || items_.size() > entries_max); ++removed)
+    erase_locked(std::prev(items_.end()));
   return removed;
 }
 

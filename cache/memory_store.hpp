@@ -28,7 +28,8 @@ class MemoryStore final : public jit::ObjectStore {
   jit::StoreStats stats() override;
   std::vector<jit::StoredInfo> list() override;
   jit::VerifyReport verify() override;
-  Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) override;
+  Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max,
+                              std::optional<std::uint64_t> entries_max) override;
   Result<bool> remove(const jit::Key& key) override;
 
  private:

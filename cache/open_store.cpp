@@ -22,7 +22,8 @@ std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options) {
   }
   const auto warn = [&](const std::string& text) { if (options.warn) options.warn(text); };
   if (auto store = DiskStore::open_temporary(options, why)) {
-    warn("the cache folder is unusable (" + why + "): kernels are kept in " + store->stats().path + " until this process ends");
+    warn("the cache folder is unusable (" + why + "): kernels are kept in " + store->stats().path +
+         " until this process ends");
     return store;
   }
   warn("the cache folder is unusable (" + why + "), and no temporary one can be made: kernels are kept in memory");

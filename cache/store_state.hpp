@@ -20,7 +20,8 @@
 namespace kiln::cache {
 
 struct DiskStore::State {
-  State(StoreOptions options, std::shared_ptr<Folder> folder) : options(std::move(options)), folder_now_(std::move(folder)) {}
+  State(StoreOptions options, std::shared_ptr<Folder> folder)
+      : options(std::move(options)), folder_now_(std::move(folder)) {}
   ~State();  // removes the folder when it is a temporary one
 
   std::shared_ptr<Folder> folder();
@@ -33,8 +34,9 @@ struct DiskStore::State {
   [[nodiscard]] bool too_large(ByteView metadata, ByteView object) const;
   Status publish(const std::shared_ptr<Folder>& folder, const jit::Key& key, ByteView encoded);
   void evict_if_over();
-  // The entry, or nothing and, when there is one that is not sound, `problem`. A defective one is quarantined and counted;
-  // one that cannot be read (I/O error, no descriptors left) is left where it is. `used` renews its time of use.
+  // The entry, or nothing and, when there is one that is not sound, `problem`. A defective one is quarantined and
+  // counted; one that cannot be read (I/O error, no descriptors left) is left where it is. `used` renews its time of
+  // use.
   std::optional<jit::StoredObject> read_sound(Folder& folder, const jit::Key& key,
                                               const std::function<bool(const jit::StoredObject&)>& sound, bool used,
                                               std::string* problem = nullptr);

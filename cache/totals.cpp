@@ -49,7 +49,8 @@ std::optional<RangeLock> take_lock(Folder& folder, bool& lockless) {
   return std::nullopt;
 }
 
-// Changes the record under the lock. A missing or damaged one starts from zero, not counted. False: nothing was changed.
+// Changes the record under the lock. A missing or damaged one starts from zero, not counted. False: nothing was
+// changed.
 bool change(Folder& folder, const std::function<void(Record&)>& change_record) {
   if (!folder.writable()) return false;
   bool lockless = false;

@@ -1,6 +1,7 @@
-// How many entries and bytes a folder holds, in one small file that all processes keep up to date, so that nobody scans.
-// A process that dies in the middle leaves the figures too high, never too low (it counts before it publishes and after it
-// removes); a recount corrects them, and whoever finds a dead writer's temporary file, or evicts, recounts.
+// How many entries and bytes a folder holds, in one small file that all processes keep up to date, so that nobody
+// scans. A process that dies in the middle leaves the figures too high, never too low (it counts before it publishes
+// and after it removes); a recount corrects them, and whoever finds a dead writer's temporary file, or evicts,
+// recounts.
 #pragma once
 
 #include <cstdint>

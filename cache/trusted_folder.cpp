@@ -42,7 +42,8 @@ Result<struct stat> stat_of(int fd) {
 // The target of the link `name`, if it may be followed from here.
 Result<std::string> follow(const std::string& path, int folder, const std::string& name, int links) {
   KILN_TRY(const auto parent, stat_of(folder));
-  if (parent.st_mode & S_IWOTH) return refused(path, "'" + name + "' is a symbolic link in a folder that everybody may write");
+  if (parent.st_mode & S_IWOTH)
+    return refused(path, "'" + name + "' is a symbolic link in a folder that everybody may write");
   if (links > links_max) return errno_error(ELOOP, path);
   char target[4096];
   const auto n = os::readlinkat(folder, name.c_str(), target, sizeof target);

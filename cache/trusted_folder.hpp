@@ -20,9 +20,9 @@ struct TrustedFolder {
   UniqueFd fd;
   Owner owner = Owner::us;
 };
-// Opens an absolute path component by component. Symbolic links are followed unless they stand in a folder that everybody
-// may write. The folder itself must be ours or root's (with `trust_other_owner` anybody's) and writable by its owner only:
-// else permission_denied with the reason.
+// Opens an absolute path component by component. Symbolic links are followed unless they stand in a folder that
+// everybody may write. The folder itself must be ours or root's (with `trust_other_owner` anybody's) and writable by
+// its owner only: else permission_denied with the reason.
 Result<TrustedFolder> open_trusted_folder(const std::string& path, bool trust_other_owner);
 
 // Opens the folder `name` of a trusted folder: no symbolic link, of the same trust.

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <signal.h>
 
+#include <cstdio>
 #include <future>
 
 #include "api/service/service.hpp"
@@ -102,7 +103,9 @@ Result<std::unique_ptr<Backend>> daemon_backend(const daemon::Configuration& con
 }
 
 Result<std::unique_ptr<Backend>> local_backend(const daemon::Configuration& configuration) {
-  KILN_TRY(auto session, daemon::open_session(configuration));
+  KILN_TRY(auto session, daemon::open_session(configuration, [](const std::string& line) {
+    std::fprintf(stderr, "warning: %s\n", line.c_str());
+  }));
   service::ServiceOptions options;
   options.limits = configuration.limits;
   options.build_id = daemon::build_id();

@@ -179,6 +179,8 @@ Result<Configuration> load_configuration(const Environment& environment, const O
   if (auto file = log_file(environment)) out.log = std::move(*file);
   if (auto file = config_file(environment)) out.config = std::move(*file);
   if (auto folder = toolchains_folder(environment)) out.toolchains = std::move(*folder);
+  out.temporary_folder = environment.temporary;
+  out.environment = environment.all;
   KILN_CHECK(find_own_files(out));
   if (!out.config.path.empty()) KILN_CHECK(read_config_file(out));
   for (const char* family : {"hip", "host"}) {
@@ -191,12 +193,15 @@ Result<Configuration> load_configuration(const Environment& environment, const O
   return out;
 }
 
-Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configuration) {
+Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configuration,
+                                                   std::function<void(const std::string&)> warn) {
   jit::SessionOptions options;
   cache::StoreOptions store;
   store.folder = configuration.cache.path;
   store.bytes_max = configuration.cache_bytes_max;
   store.entries_max = configuration.cache_entries_max;
+  store.temporary_root = configuration.temporary_folder;
+  store.warn = std::move(warn);
   options.store = cache::open_store(store);
   auto with_include = [&](std::vector<std::string> command) {
     if (!command.empty()) command.insert(command.end(), {"--include", configuration.include_folder});
@@ -206,6 +211,8 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   options.pool.commands.push_back({"host", with_include(configuration.worker_host), "kiln-compile-host is not installed (built without LLVM)"});
   options.pool.workers_max = int(configuration.workers_max);
   options.pool.compile_deadline = std::chrono::milliseconds(configuration.compile_deadline_ms);
+  options.pool.environment = configuration.environment;
+  options.pool.temporary_folder = configuration.temporary_folder;
   options.header_folder = configuration.include_folder;
   options.device_host_command = configuration.device_host;
   options.reference_command = configuration.reference;

@@ -2,6 +2,7 @@
 // of an engine session out of them, for kilnd and for `kiln` without a daemon.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -25,6 +26,8 @@ struct Configuration {
   std::int64_t workers_max = 0;                   // 0: cores
   std::int64_t compile_deadline_ms = 120000;
   protocol::Limits limits;
+  std::string temporary_folder = "/tmp";          // TMPDIR: workers' private folders, a cache of last resort
+  std::vector<std::string> environment;           // this process's, whole; workers get an allow-list of it
   std::map<std::string, std::string> sources;     // setting -> "default", "config.json", "environment KILN_…", "flag --…"
 };
 
@@ -39,8 +42,9 @@ struct Overrides {
 Result<Configuration> load_configuration(const Environment& environment, const Overrides& overrides);
 // Words of a command as a POSIX shell would split them: blanks, '…', "…", \x. No expansion.
 Result<std::vector<std::string>> split_command(const std::string& text);
-// A session (cache, workers, devices) by the configuration.
-Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configuration);
+// A session (cache, workers, devices) by the configuration. `warn` receives each of the cache's warnings once, from any thread.
+Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configuration,
+                                                   std::function<void(const std::string&)> warn);
 // `kiln config show`: every setting with its value and source.
 protocol::Json configuration_json(const Configuration& configuration);
 

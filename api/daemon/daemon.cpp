@@ -101,7 +101,7 @@ Result<UniqueFd> bind_socket(const Configuration& configuration, Readiness& read
 
 int serve(const DaemonOptions& options, const Configuration& configuration, UniqueFd listener, Readiness& ready,
           const std::shared_ptr<spdlog::logger>& log) {
-  auto session = open_session(configuration);
+  auto session = open_session(configuration, [log](const std::string& line) { log->warn("{}", line); });
   if (!session) {
     ready.say(session.error().message);
     log->error("{}", to_text(session.error()));

@@ -144,6 +144,7 @@ Json store_stats_json(const jit::StoreStats& s) {
              {"bytes_max", s.bytes_max}, {"hits", s.hits}, {"misses", s.misses}, {"stores", s.stores},
              {"store_failures", s.store_failures}, {"evictions", s.evictions}, {"quarantined", s.quarantined}};
   if (!s.why_not_writable.empty()) value["why_not_writable"] = s.why_not_writable;
+  if (!s.why_no_locks.empty()) value["why_no_locks"] = s.why_no_locks;
   return value;
 }
 

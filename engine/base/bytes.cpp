@@ -10,8 +10,9 @@ int hex_value(char c) {
   return -1;
 }
 
-// Bytes of the character that starts at `at`, and whether it is well formed; of an ill-formed one, the bytes of its maximal
-// well-formed beginning, at least 1 (Unicode 15, table 3-7 and section 3.9, "U+FFFD substitution of maximal subparts").
+// Bytes of the character that starts at `at`, and whether it is well formed; of an ill-formed one, the bytes of its
+// maximal well-formed beginning, at least 1 (Unicode 15, table 3-7 and section 3.9, "U+FFFD substitution of maximal
+// subparts").
 struct Character { std::size_t bytes; bool sound; };
 Character measure(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
@@ -48,7 +49,8 @@ Result<Bytes> from_hex(std::string_view hex) {
   bytes.reserve(hex.size() / 2);
   for (std::size_t i = 0; i < hex.size(); i += 2) {
     const int high = hex_value(hex[i]), low = hex_value(hex[i + 1]);
-    if (high < 0 || low < 0) return Error(ErrorCode::invalid_argument, "no hex digit at byte " + std::to_string(high < 0 ? i : i + 1));
+    if (high < 0 || low < 0)
+      return Error(ErrorCode::invalid_argument, "no hex digit at byte " + std::to_string(high < 0 ? i : i + 1));
     bytes.push_back(static_cast<std::uint8_t>(high * 16 + low));
   }
   return bytes;

@@ -82,7 +82,8 @@ Result<std::size_t> receive_some(int socket, std::span<std::uint8_t> into, std::
 
 // A failure after the first byte leaves the stream between frames: it is of no further use.
 Error in_mid_frame(Error error) {
-  if (error.code == ErrorCode::deadline_exceeded) return Error(ErrorCode::protocol_error, "deadline passed in the middle of a frame");
+  if (error.code == ErrorCode::deadline_exceeded)
+    return Error(ErrorCode::protocol_error, "deadline passed in the middle of a frame");
   return error;
 }
 
@@ -90,7 +91,8 @@ Error in_mid_frame(Error error) {
 
 Result<std::pair<UniqueFd, UniqueFd>> socket_pair() {
   int fds[2];
-  if (os::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0) return errno_error(errno, "cannot make a socket pair");
+  if (os::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds) != 0)
+    return errno_error(errno, "cannot make a socket pair");
   return std::pair(UniqueFd(fds[0]), UniqueFd(fds[1]));
 }
 
@@ -107,7 +109,8 @@ Status send_frame(int socket, std::uint8_t kind, ByteView payload, std::span<con
     int count = 0;
     if (done < header_bytes) parts[count++] = {header.data() + done, header_bytes - done};
     const std::size_t sent = done < header_bytes ? 0 : done - header_bytes;
-    if (sent < payload.size()) parts[count++] = {const_cast<std::uint8_t*>(payload.data()) + sent, payload.size() - sent};
+    if (sent < payload.size())
+      parts[count++] = {const_cast<std::uint8_t*>(payload.data()) + sent, payload.size() - sent};
     ControlBuffer control{};
     msghdr message{};
     message.msg_iov = parts;
@@ -139,7 +142,8 @@ Result<Frame> receive_frame(int socket, Deadline deadline) {
   if (length > frame_bytes_max) return Error(ErrorCode::protocol_error, "peer announced a frame over 256 MiB");
   if (frame.fds.size() > frame_fds_max) return Error(ErrorCode::protocol_error, "peer sent too many descriptors");
   for (std::size_t done = 0; done < length;) {
-    if (done == frame.payload.size()) frame.payload.resize(std::min<std::size_t>(length, std::max(2 * done, growth_bytes)));
+    if (done == frame.payload.size())
+      frame.payload.resize(std::min<std::size_t>(length, std::max(2 * done, growth_bytes)));
     auto n = receive_some(socket, std::span(frame.payload).subspan(done), nullptr, deadline);
     if (!n) return in_mid_frame(std::move(n).error());
     if (*n == 0) return Error(ErrorCode::device_lost, "peer closed in the middle of a frame");

@@ -21,7 +21,8 @@ const char* name_of(Severity severity) {
 bool continues_character(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 std::size_t characters(std::string_view text) {
-  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), [](char c) { return !continues_character(c); }));
+  const auto starts = [](char c) { return !continues_character(c); };
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), starts));
 }
 
 // The line of `source` that holds `offset`, and below it a caret under the bytes offset .. offset + length.

@@ -123,7 +123,8 @@ Result<Bytes> read_all_of_stream(int fd, std::size_t bytes_max) {
     const auto got = os::read(fd, buffer, sizeof buffer);
     if (got < 0) return errno_error(errno, "read");
     if (got == 0) return bytes;
-    if (bytes.size() + std::size_t(got) > bytes_max) return Error(ErrorCode::resource_limit, "more than " + std::to_string(bytes_max) + " bytes to read");
+    if (bytes.size() + std::size_t(got) > bytes_max)
+      return Error(ErrorCode::resource_limit, "more than " + std::to_string(bytes_max) + " bytes to read");
     bytes.insert(bytes.end(), buffer, buffer + got);
   }
 }

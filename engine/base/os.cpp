@@ -16,14 +16,16 @@ namespace kiln::os {
 namespace {
 
 enum class Call : std::uint8_t {
-  openat, close, read, pread, write, pwrite, fsync, ftruncate, fstat, fstatat, fstatfs, renameat, linkat, unlinkat, mkdirat,
-  readlinkat, fchmod, futimens, flock, set_ofd_lock, get_ofd_lock, fdopendir, readdir, memfd_create, add_seals, duplicate, mmap, munmap,
+  openat, close, read, pread, write, pwrite, fsync, ftruncate, fstat, fstatat, fstatfs, renameat, linkat, unlinkat,
+  mkdirat, readlinkat, fchmod, futimens, flock, set_ofd_lock, get_ofd_lock, fdopendir, readdir, memfd_create, add_seals,
+  duplicate, mmap, munmap,
   socketpair, pipe2, sendmsg, recvmsg, poll, any
 };
 constexpr std::array<std::string_view, static_cast<int>(Call::any) + 1> call_names = {
-    "openat", "close", "read", "pread", "write", "pwrite", "fsync", "ftruncate", "fstat", "fstatat", "fstatfs", "renameat",
-    "linkat", "unlinkat", "mkdirat", "readlinkat", "fchmod", "futimens", "flock", "set_ofd_lock", "get_ofd_lock", "fdopendir", "readdir",
-    "memfd_create", "add_seals", "duplicate", "mmap", "munmap", "socketpair", "pipe2", "sendmsg", "recvmsg", "poll", "any"};
+    "openat", "close", "read", "pread", "write", "pwrite", "fsync", "ftruncate", "fstat", "fstatat", "fstatfs",
+    "renameat", "linkat", "unlinkat", "mkdirat", "readlinkat", "fchmod", "futimens", "flock", "set_ofd_lock",
+    "get_ofd_lock", "fdopendir", "readdir", "memfd_create", "add_seals", "duplicate", "mmap", "munmap", "socketpair",
+    "pipe2", "sendmsg", "recvmsg", "poll", "any"};
 
 // Lock-free, so that a forked child may pass through it.
 struct Slot {
@@ -87,8 +89,10 @@ int find_call(std::string_view name) {
 struct ErrnoName { std::string_view name; int number; };
 constexpr ErrnoName errno_names[] = {
     {"EIO", EIO}, {"ENOSPC", ENOSPC}, {"EDQUOT", EDQUOT}, {"EROFS", EROFS}, {"EACCES", EACCES}, {"EPERM", EPERM},
-    {"ENOENT", ENOENT}, {"ENOTDIR", ENOTDIR}, {"EEXIST", EEXIST}, {"ELOOP", ELOOP}, {"EMFILE", EMFILE}, {"ENFILE", ENFILE},
-    {"ENOMEM", ENOMEM}, {"EINVAL", EINVAL}, {"ENOLCK", ENOLCK}, {"EAGAIN", EAGAIN}, {"EPIPE", EPIPE}, {"ENOSYS", ENOSYS},
+    {"ENOENT", ENOENT}, {"ENOTDIR", ENOTDIR}, {"EEXIST", EEXIST}, {"ELOOP", ELOOP}, {"EMFILE", EMFILE},
+    {"ENFILE", ENFILE},
+    {"ENOMEM", ENOMEM}, {"EINVAL", EINVAL}, {"ENOLCK", ENOLCK}, {"EAGAIN", EAGAIN}, {"EPIPE", EPIPE},
+    {"ENOSYS", ENOSYS},
     {"ECONNRESET", ECONNRESET}, {"EOPNOTSUPP", EOPNOTSUPP}, {"ESTALE", ESTALE}, {"EBADF", EBADF}, {"EXDEV", EXDEV}};
 
 struct Parsed { std::string_view call; std::uint64_t nth; bool and_after; int error_number; FailAction action; };
@@ -186,7 +190,9 @@ int fstat(int fd, struct stat* status) { return fails(Call::fstat) ? -1 : ::fsta
 int fstatat(int folder, const char* path, struct stat* status, int flags) {
   return fails(Call::fstatat) ? -1 : ::fstatat(folder, path, status, flags);
 }
-int fstatfs(int fd, struct statfs* status) { return fails(Call::fstatfs) ? -1 : again([&] { return ::fstatfs(fd, status); }); }
+int fstatfs(int fd, struct statfs* status) {
+  return fails(Call::fstatfs) ? -1 : again([&] { return ::fstatfs(fd, status); });
+}
 int renameat(int from_folder, const char* from, int to_folder, const char* to) {
   return fails(Call::renameat) ? -1 : ::renameat(from_folder, from, to_folder, to);
 }

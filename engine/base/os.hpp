@@ -1,9 +1,9 @@
 // The one seam to the operating system for files, sockets and locks. Each function is the system call of the same name:
 // same arguments, -1 and errno on failure; calls that a signal interrupted are repeated. Any thread.
 //
-// Failpoints are compiled in: the n-th call of a kind can be made to fail with a given errno, to be cut short, or to kill
-// the process. Off, they cost one relaxed load a call. Programs arm them from KILN_FAILPOINTS (paths.hpp reads it), tests
-// through Failpoint.
+// Failpoints are compiled in: the n-th call of a kind can be made to fail with a given errno, to be cut short, or to
+// kill the process. Off, they cost one relaxed load a call. Programs arm them from KILN_FAILPOINTS (paths.hpp reads
+// it), tests through Failpoint.
 #pragma once
 
 #include <dirent.h>
@@ -58,8 +58,8 @@ int poll(struct pollfd* fds, nfds_t count, int timeout_ms);  // EINTR is given b
 
 enum class FailAction : std::uint8_t { fail, cut_short, kill };  // cut_short: half of a read or write is done
 
-// Arms "the nth call of `call` from now" (1 is the next); with `and_after`, all later ones too. `call` is a name above, or
-// "any", which counts every call. One failpoint a name; arming again replaces it. Unknown names: invalid_argument.
+// Arms "the nth call of `call` from now" (1 is the next); with `and_after`, all later ones too. `call` is a name above,
+// or "any", which counts every call. One failpoint a name; arming again replaces it. Unknown names: invalid_argument.
 Status arm_failpoint(std::string_view call, std::uint64_t nth, int error_number, bool and_after = false,
                      FailAction action = FailAction::fail);
 // "write:3:ENOSPC,fsync:1+:EIO,renameat:2:KILL,pwrite:1:SHORT": name, nth ("+": and after), errno name, KILL or SHORT.

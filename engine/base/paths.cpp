@@ -72,12 +72,14 @@ std::string parent_of(const std::string& path) {
 }  // namespace
 
 std::string Environment::get(std::string_view name) const {
+  const auto prefix = std::string(name) + "=";
   for (const auto& entry : all)
-    if (entry.size() > name.size() && entry[name.size()] == '=' && entry.starts_with(name)) return entry.substr(name.size() + 1);
+    if (entry.starts_with(prefix)) return entry.substr(prefix.size());
   return "";
 }
 
-Environment read_environment(const std::function<const char*(const char*)>& getter, uid_t uid, const std::string& folder) {
+Environment read_environment(const std::function<const char*(const char*)>& getter, uid_t uid,
+                             const std::string& folder) {
   const auto value = [&](const char* name) {
     const char* text = getter(name);
     return std::string(text ? text : "");
@@ -119,10 +121,12 @@ Result<Environment> process_environment() {
 Result<LocatedPath> socket_path(const Environment& environment) {
   LocatedPath socket{"/tmp/kiln-" + std::to_string(environment.uid) + "/kiln.sock", "uid"};
   if (!environment.kiln_socket.empty()) socket = {environment.kiln_socket, "KILN_SOCKET"};
-  else if (!environment.runtime_home.empty()) socket = {environment.runtime_home + "/kiln/kiln.sock", "XDG_RUNTIME_DIR"};
+  else if (!environment.runtime_home.empty())
+    socket = {environment.runtime_home + "/kiln/kiln.sock", "XDG_RUNTIME_DIR"};
   if (socket.path.size() <= socket_path_bytes_max) return socket;
-  return Error(ErrorCode::invalid_argument, "socket path " + socket.path + " has " + std::to_string(socket.path.size()) +
-                                                " bytes, the system allows 107: set KILN_SOCKET to a shorter one");
+  return Error(ErrorCode::invalid_argument,
+               "socket path " + socket.path + " has " + std::to_string(socket.path.size()) +
+                   " bytes, the system allows 107: set KILN_SOCKET to a shorter one");
 }
 
 Result<LocatedPath> cache_folder(const Environment& environment) {
@@ -147,7 +151,8 @@ Status make_folders(const std::string& folder, mode_t mode) {
   const auto path = without_trailing_slashes(folder);
   if (os::mkdirat(AT_FDCWD, path.c_str(), mode) == 0 || errno == EEXIST) return {};
   const int error_number = errno;
-  if (error_number != ENOENT || path == "/" || parent_of(path) == path) return errno_error(error_number, "cannot create " + path);
+  if (error_number != ENOENT || path == "/" || parent_of(path) == path)
+    return errno_error(error_number, "cannot create " + path);
   KILN_CHECK(make_folders(parent_of(path), mode));
   if (os::mkdirat(AT_FDCWD, path.c_str(), mode) == 0 || errno == EEXIST) return {};
   return errno_error(errno, "cannot create " + path);
@@ -170,7 +175,8 @@ Status prepare_socket_folder(const LocatedPath& socket, uid_t uid) {
   if (socket.source != "KILN_SOCKET") return make_private_folder(folder, uid);
   KILN_CHECK(make_folders(folder, 0700));
   KILN_TRY(const auto status, stat_folder(folder));
-  if (status.st_uid != uid && status.st_uid != 0) return refused(folder, "belongs to user " + std::to_string(status.st_uid));
+  if (status.st_uid != uid && status.st_uid != 0)
+    return refused(folder, "belongs to user " + std::to_string(status.st_uid));
   if ((status.st_mode & 022) && !(status.st_mode & S_ISVTX))
     return refused(folder, "has mode " + octal(status.st_mode) + ": others may write there");
   return {};

@@ -16,7 +16,7 @@ struct Environment {
   uid_t uid = 0;             // effective
   std::string folder = "/";  // working directory; relative KILN_* paths count from it
   std::string kiln_socket, kiln_cache_dir, kiln_failpoints;
-  std::string runtime_home, cache_home, config_home, state_home, data_home;  // XDG_*: absolute or, by its standard, ignored
+  std::string runtime_home, cache_home, config_home, state_home, data_home;  // XDG_*; a relative one is ignored
   std::string home;          // $HOME, else of the password file
   std::string temporary = "/tmp";  // $TMPDIR when absolute
   std::vector<std::string> all;    // NAME=value, for allow-lists of child processes; empty when made from a getter
@@ -26,7 +26,8 @@ struct Environment {
 };
 
 // From `getter` (null: not set).
-Environment read_environment(const std::function<const char*(const char*)>& getter, uid_t uid, const std::string& folder);
+Environment read_environment(const std::function<const char*(const char*)>& getter, uid_t uid,
+                             const std::string& folder);
 // This process's. Called once, at the start of main (and by the library's first session); arms KILN_FAILPOINTS.
 Result<Environment> process_environment();
 
@@ -50,14 +51,15 @@ Result<LocatedPath> config_file(const Environment& environment);
 // $XDG_DATA_HOME/kiln/toolchains, else ~/.local/share/kiln/toolchains.
 Result<LocatedPath> toolchains_folder(const Environment& environment);
 
-// Makes sure that `folder` is a real directory (no symlink) that belongs to `uid` and that nobody else may enter (0700); it
-// is created so, its missing parents too, when it is not there. Anything else: permission_denied, with what is wrong.
+// Makes sure that `folder` is a real directory (no symlink) that belongs to `uid` and that nobody else may enter
+// (0700); it is created so, its missing parents too, when it is not there. Anything else: permission_denied, with what
+// is wrong.
 Status make_private_folder(const std::string& folder, uid_t uid);
 // The checks alone, nothing created: not_found when it is absent.
 Status check_private_folder(const std::string& folder, uid_t uid);
-// Before binding a socket at `socket`. Kiln's own folder ($XDG_RUNTIME_DIR/kiln, /tmp/kiln-<uid>) is made private; one that
-// $KILN_SOCKET names is created 0700 when it is missing and otherwise must be ours or root's and, unless sticky, writable
-// by nobody else.
+// Before binding a socket at `socket`. Kiln's own folder ($XDG_RUNTIME_DIR/kiln, /tmp/kiln-<uid>) is made private; one
+// that $KILN_SOCKET names is created 0700 when it is missing and otherwise must be ours or root's and, unless sticky,
+// writable by nobody else.
 Status prepare_socket_folder(const LocatedPath& socket, uid_t uid);
 // Creates `folder` and its missing parents, each with `mode`. Existing ones are left alone.
 Status make_folders(const std::string& folder, mode_t mode = 0700);

@@ -24,8 +24,8 @@ constexpr bool address_space_limits = false;  // shadow memory reserves terabyte
 constexpr bool address_space_limits = true;
 #endif
 
-// Everything that the child needs, made before fork: between fork and exec only async-signal-safe calls are allowed, since
-// other threads may have held any lock at the moment of the fork.
+// Everything that the child needs, made before fork: between fork and exec only async-signal-safe calls are allowed,
+// since other threads may have held any lock at the moment of the fork.
 struct Plan {
   std::string program;
   std::vector<char*> arguments, environment;
@@ -60,7 +60,8 @@ void close_on_exec(unsigned first, unsigned last) {
 }
 
 void place_descriptors(const Plan& plan) {
-  if (::dup2(plan.input, 0) < 0 || ::dup2(plan.output, 1) < 0 || ::dup2(plan.errors, 2) < 0) give_up(plan, step_descriptors);
+  if (::dup2(plan.input, 0) < 0 || ::dup2(plan.output, 1) < 0 || ::dup2(plan.errors, 2) < 0)
+    give_up(plan, step_descriptors);
   unsigned next = 3;
   for (const auto& [ours, theirs] : plan.descriptors) {
     if (::dup2(ours, theirs) < 0) give_up(plan, step_descriptors);
@@ -208,9 +209,11 @@ Result<ChildProcess> ChildProcess::spawn(const SpawnOptions& options) {
   Failure failure{};
   const auto n = os::read(files.report_in.get(), &failure, sizeof failure);  // ends when exec closed the other end
   if (n == 0) return child;
-  if (n != sizeof failure) return errno_error(n < 0 ? errno : EIO, "cannot learn whether " + options.command[0] + " started");
+  if (n != sizeof failure)
+    return errno_error(n < 0 ? errno : EIO, "cannot learn whether " + options.command[0] + " started");
   child.ended(true);
-  return errno_error(failure.error_number, "cannot start " + options.command[0] + ": cannot " + step_names[failure.step]);
+  const auto what = "cannot start " + options.command[0] + ": cannot " + step_names[failure.step];
+  return errno_error(failure.error_number, what);
 }
 
 ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {

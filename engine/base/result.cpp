@@ -73,7 +73,8 @@ ErrorCode code_of_errno(int error_number) {
 
 Error errno_error(int error_number, const std::string& what) {
   const auto code = code_of_errno(error_number);
-  const bool retryable = code == ErrorCode::busy || code == ErrorCode::resource_limit || code == ErrorCode::deadline_exceeded;
+  const bool retryable =
+      code == ErrorCode::busy || code == ErrorCode::resource_limit || code == ErrorCode::deadline_exceeded;
   return Error(code, what + ": " + std::generic_category().message(error_number), retryable);
 }
 

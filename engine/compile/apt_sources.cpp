@@ -66,7 +66,8 @@ std::string contents(const std::string& path) {
 }
 
 bool is_debian_suite(const std::string& suite) {
-  static const std::vector<std::string> known = {"bullseye", "bookworm", "trixie", "forky", "duke", "sid", "oldstable", "stable", "testing", "unstable"};
+  static const std::vector<std::string> known = {"bullseye", "bookworm",  "trixie", "forky",   "duke",
+                                                 "sid",      "oldstable", "stable", "testing", "unstable"};
   return std::find(known.begin(), known.end(), suite) != known.end();
 }
 
@@ -124,7 +125,8 @@ std::optional<DebianMirror> debian_mirror(const std::vector<AptSource>& sources)
     const bool main = std::find(source.components.begin(), source.components.end(), "main") != source.components.end();
     if (!main || std::none_of(source.suites.begin(), source.suites.end(), &is_debian_suite)) continue;
     for (const auto& uri : source.uris) {
-      if (uri.starts_with("http://") || uri.starts_with("https://") || uri.starts_with("mirror+") || uri.starts_with("file:")) {
+      if (uri.starts_with("http://") || uri.starts_with("https://") || uri.starts_with("mirror+") ||
+          uri.starts_with("file:")) {
         return DebianMirror{uri, source.signed_by.empty() ? debian_keyring : source.signed_by};
       }
     }

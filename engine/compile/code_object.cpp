@@ -16,7 +16,7 @@ constexpr std::size_t nodes_max = 200000, symbols_max = 100000;
 
 Error corrupt(const std::string& what) { return Error(ErrorCode::corrupt, "code object: " + what); }
 
-// ---- MessagePack, as much of it as metadata needs ---------------------------------------------------------------------
+// ---- MessagePack, as much of it as metadata needs ------------------------------------------------------------------
 struct Node {
   std::int64_t integer = 0;
   std::string text;
@@ -99,7 +99,8 @@ CodeKernel kernel_of(const Node& node) {
   kernel.wave = field(node, ".wavefront_size").integer;
   kernel.threads_max = field(node, ".max_flat_workgroup_size").integer;
   for (const auto& arg : field(node, ".args").items) {
-    kernel.arguments.push_back({field(arg, ".value_kind").text, field(arg, ".offset").integer, field(arg, ".size").integer});
+    kernel.arguments.push_back(
+        {field(arg, ".value_kind").text, field(arg, ".offset").integer, field(arg, ".size").integer});
   }
   return kernel;
 }
@@ -108,7 +109,8 @@ Status read_metadata(ByteView note, CodeObject& object) {
   Node root;
   Handler handler(root);
   try {
-    if (!nlohmann::json::sax_parse(note.begin(), note.end(), &handler, nlohmann::json::input_format_t::msgpack, false)) {
+    if (!nlohmann::json::sax_parse(note.begin(), note.end(), &handler, nlohmann::json::input_format_t::msgpack,
+                                   false)) {
       return corrupt("its metadata is no MessagePack, or too deep");
     }
   } catch (const std::exception& failure) {
@@ -119,23 +121,26 @@ Status read_metadata(ByteView note, CodeObject& object) {
   return ok();
 }
 
-// ---- ELF -------------------------------------------------------------------------------------------------------------
+// ---- ELF -----------------------------------------------------------------------------------------------------------
 template <class T> bool copy_at(ByteView bytes, std::uint64_t offset, T& value) {
   if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return false;
   std::memcpy(&value, bytes.data() + offset, sizeof(T));
   return true;
 }
 Result<ByteView> range_of(ByteView bytes, std::uint64_t offset, std::uint64_t size, const char* what) {
-  if (offset > bytes.size() || size > bytes.size() - offset) return corrupt(std::string(what) + " lies outside the file");
+  if (offset > bytes.size() || size > bytes.size() - offset)
+    return corrupt(std::string(what) + " lies outside the file");
   return bytes.subspan(offset, size);
 }
 
 Result<std::vector<Elf64_Shdr>> sections_of(ByteView bytes, const Elf64_Ehdr& header) {
   std::vector<Elf64_Shdr> sections;
-  if (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr)) return corrupt("section headers of an unknown size");
+  if (header.e_shnum != 0 && header.e_shentsize != sizeof(Elf64_Shdr))
+    return corrupt("section headers of an unknown size");
   for (unsigned i = 0; i < header.e_shnum; ++i) {
     Elf64_Shdr section;
-    if (header.e_shoff > bytes.size() || !copy_at(bytes, header.e_shoff + i * sizeof section, section)) return corrupt("section headers lie outside the file");
+    if (header.e_shoff > bytes.size() || !copy_at(bytes, header.e_shoff + i * sizeof section, section))
+      return corrupt("section headers lie outside the file");
     sections.push_back(section);
   }
   return sections;
@@ -161,10 +166,12 @@ std::string string_at(ByteView strings, std::uint64_t offset) {
   return std::string(rest.substr(0, rest.find('\0')));
 }
 
-Status read_functions(ByteView bytes, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& table, CodeObject& object) {
+Status read_functions(ByteView bytes, const std::vector<Elf64_Shdr>& sections, const Elf64_Shdr& table,
+                      CodeObject& object) {
   KILN_TRY(const ByteView symbols, range_of(bytes, table.sh_offset, table.sh_size, "the symbol table"));
   if (table.sh_link >= sections.size()) return corrupt("a symbol table without names");
-  KILN_TRY(const ByteView names, range_of(bytes, sections[table.sh_link].sh_offset, sections[table.sh_link].sh_size, "the names of symbols"));
+  KILN_TRY(const ByteView names,
+           range_of(bytes, sections[table.sh_link].sh_offset, sections[table.sh_link].sh_size, "the names of symbols"));
   const std::size_t count = symbols.size() / sizeof(Elf64_Sym);
   if (count > symbols_max) return corrupt("too many symbols");
   for (std::size_t i = 0; i < count; ++i) {
@@ -172,7 +179,8 @@ Status read_functions(ByteView bytes, const std::vector<Elf64_Shdr>& sections, c
     copy_at(symbols, i * sizeof symbol, symbol);
     if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx >= sections.size()) continue;
     const auto& home = sections[symbol.st_shndx];
-    if (symbol.st_value < home.sh_addr || symbol.st_value - home.sh_addr > home.sh_size) return corrupt("a function lies outside its section");
+    if (symbol.st_value < home.sh_addr || symbol.st_value - home.sh_addr > home.sh_size)
+      return corrupt("a function lies outside its section");
     const std::uint64_t offset = home.sh_offset + (symbol.st_value - home.sh_addr);
     KILN_CHECK(range_of(bytes, offset, symbol.st_size, "a function"));
     object.functions.push_back({string_at(names, symbol.st_name), symbol.st_value, offset, symbol.st_size});
@@ -185,7 +193,8 @@ Status read_functions(ByteView bytes, const std::vector<Elf64_Shdr>& sections, c
 Result<CodeObject> read_code_object(ByteView bytes) {
   Elf64_Ehdr header;
   if (!copy_at(bytes, 0, header) || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return corrupt("no ELF file");
-  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != machine_amdgpu) {
+  if (header.e_ident[EI_CLASS] != ELFCLASS64 || header.e_ident[EI_DATA] != ELFDATA2LSB ||
+      header.e_machine != machine_amdgpu) {
     return corrupt("no 64-bit AMDGPU ELF file");
   }
   CodeObject object;
@@ -207,7 +216,8 @@ Result<CodeObject> read_code_object(ByteView bytes) {
 Status check_code_object(const CodeObject& object, const target::Target& target) {
   if (object.elf_flags == target.elf_flags) return ok();
   char message[96];
-  std::snprintf(message, sizeof message, "its ELF flags are 0x%x, those of %.20s are 0x%x", object.elf_flags, target.arch.c_str(), target.elf_flags);
+  std::snprintf(message, sizeof message, "its ELF flags are 0x%x, those of %.20s are 0x%x", object.elf_flags,
+                target.arch.c_str(), target.elf_flags);
   return corrupt(message);
 }
 

@@ -1,5 +1,6 @@
-// AMD code objects (ELF), read without a library: flags, metadata note, functions. Bytes may be hostile: every offset is
-// checked, nesting and counts are limited, nothing throws. Formats: LLVM's AMDGPUUsage, "Code Object" and "Code Object Metadata".
+// AMD code objects (ELF), read without a library: flags, metadata note, functions. Bytes may be hostile: every offset
+// is checked, nesting and counts are limited, nothing throws. Formats: LLVM's AMDGPUUsage, "Code Object" and "Code
+// Object Metadata".
 #pragma once
 
 #include <cstdint>
@@ -20,7 +21,7 @@ struct CodeFunction {
 };
 struct CodeKernel {
   std::string name, symbol;         // symbol: of the kernel descriptor, "<name>.kd"
-  Resources resources;              // as the note says; agprs 0 where it has no such field; instruction counts not filled
+  Resources resources;  // as the note says; agprs 0 where it has no such field; instruction counts not filled
   std::vector<KernelArgument> arguments;
   std::int64_t wave = 0, threads_max = 0;
 };

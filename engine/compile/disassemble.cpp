@@ -44,8 +44,10 @@ Result<Comgr> load_comgr() {
   Comgr comgr;
   comgr.create = reinterpret_cast<decltype(comgr.create)>(dlsym(library, "amd_comgr_create_disassembly_info"));
   comgr.destroy = reinterpret_cast<decltype(comgr.destroy)>(dlsym(library, "amd_comgr_destroy_disassembly_info"));
-  comgr.disassemble = reinterpret_cast<decltype(comgr.disassemble)>(dlsym(library, "amd_comgr_disassemble_instruction"));
-  if (!comgr.create || !comgr.destroy || !comgr.disassemble) return Error(ErrorCode::no_compiler, "libamd_comgr is too old to disassemble");
+  comgr.disassemble =
+      reinterpret_cast<decltype(comgr.disassemble)>(dlsym(library, "amd_comgr_disassemble_instruction"));
+  if (!comgr.create || !comgr.destroy || !comgr.disassemble)
+    return Error(ErrorCode::no_compiler, "libamd_comgr is too old to disassemble");
   return comgr;
 }
 

@@ -1,4 +1,5 @@
-// Disassembly of AMD machine code by comgr, the library that hipRTC brings and loads. Own declarations, found in this process.
+// Disassembly of AMD machine code by comgr, the library that hipRTC brings and loads. Own declarations, found in this
+// process.
 #pragma once
 
 #include <cstdint>
@@ -17,9 +18,9 @@ struct Instruction {
   [[nodiscard]] std::string mnemonic() const { return text.substr(0, text.find(' ')); }
 };
 
-// The instructions of one function's machine code, in order. `isa` as in the object's note ("amdgcn-amd-amdhsa--gfx942").
-// Needs a comgr in this process (after the first hipRTC compile) or on the loader's path: else no_compiler. Errors:
-// compile_failed, with the offset of what does not decode. One thread at a time.
+// The instructions of one function's machine code, in order. `isa` as in the object's note
+// ("amdgcn-amd-amdhsa--gfx942"). Needs a comgr in this process (after the first hipRTC compile) or on the loader's
+// path: else no_compiler. Errors: compile_failed, with the offset of what does not decode. One thread at a time.
 Result<std::vector<Instruction>> disassemble(ByteView code, const std::string& isa);
 
 // v_mfma*, v_smfmac*, v_wmma*, v_swmmac*.

@@ -21,8 +21,9 @@ class HipCompiler : public Compiler {
 
   Result<std::string> warm_up(const target::Target& target) override {
     if (target.is_host()) return Error(ErrorCode::unsupported, "hipRTC does not compile for " + target.full);
-    const std::string text = "#include <kiln/kernel.hpp>\nnamespace kiln {\nextern \"C\" KILN_KERNEL(64) void warm(void* p) "
-                             "{ store_global<u32, 4>(p, 0, thread_id() * 4u, 0u); }\n}\n";
+    const std::string text =
+        "#include <kiln/kernel.hpp>\nnamespace kiln {\nextern \"C\" KILN_KERNEL(64) void warm(void* p) "
+        "{ store_global<u32, 4>(p, 0, thread_id() * 4u, 0u); }\n}\n";
     KILN_TRY(const auto output, rtc_.compile(text, headers_, hip_options(target)));
     KILN_TRY(const auto object, read_code_object(output.object));
     KILN_CHECK(check_code_object(object, target));
@@ -42,11 +43,14 @@ class HipCompiler : public Compiler {
       KILN_CHECK(budget.spend());
       const bool clean = badness(compiled.metadata) == 0;
       if (best && badness(compiled.metadata) >= badness(best->metadata)) continue;
-      if (best) compiled.metadata.decisions.push_back("retry: candidate " + std::to_string(best->metadata.attempt) + ": registers spilled");
+      if (best)
+        compiled.metadata.decisions.push_back("retry: candidate " + std::to_string(best->metadata.attempt) +
+                                              ": registers spilled");
       best = std::move(compiled);
       if (clean) break;
     }
-    best->metadata.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    best->metadata.compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return std::move(*best);
   }
 
@@ -66,7 +70,8 @@ class HipCompiler : public Compiler {
     return {};
   }
 
-  Result<Compiled> compile_one(const bound::Program& program, const lower::Lowered& lowered, const target::Target& target) {
+  Result<Compiled> compile_one(const bound::Program& program, const lower::Lowered& lowered,
+                               const target::Target& target) {
     KILN_TRY(std::string text, emit::emit_hip(lowered.program, target));
     auto output = rtc_.compile(text, headers_, hip_options(target));
     if (!output) {
@@ -87,16 +92,20 @@ class HipCompiler : public Compiler {
     return compiled;
   }
 
-  static Status add_resources(ByteView bytes, const CodeObject& object, const target::Target& target, LaunchInfo& launch) {
-    const auto kernel = std::find_if(object.kernels.begin(), object.kernels.end(), [&](const CodeKernel& k) { return k.name == launch.symbol; });
-    if (kernel == object.kernels.end()) return Error(ErrorCode::compile_failed, "the object has no kernel " + launch.symbol);
+  static Status add_resources(ByteView bytes, const CodeObject& object, const target::Target& target,
+                              LaunchInfo& launch) {
+    const auto kernel = std::find_if(object.kernels.begin(), object.kernels.end(),
+                                     [&](const CodeKernel& k) { return k.name == launch.symbol; });
+    if (kernel == object.kernels.end())
+      return Error(ErrorCode::compile_failed, "the object has no kernel " + launch.symbol);
     launch.resources = kernel->resources;
     launch.arguments = kernel->arguments;
     const ByteView code = code_of(bytes, object, launch.symbol);
     KILN_TRY(const auto instructions, disassemble(code, object.isa));
     launch.resources.code_bytes = static_cast<std::int64_t>(code.size());
     launch.resources.instructions = static_cast<std::int64_t>(instructions.size());
-    for (const auto& instruction : instructions) launch.resources.matrix_instructions += is_matrix_instruction(instruction.mnemonic()) ? 1 : 0;
+    for (const auto& instruction : instructions)
+      launch.resources.matrix_instructions += is_matrix_instruction(instruction.mnemonic()) ? 1 : 0;
     launch.resources.waves_per_simd = waves_per_simd(target, launch.resources, launch.threads);
     return ok();
   }
@@ -108,7 +117,8 @@ class HipCompiler : public Compiler {
 }  // namespace
 
 Result<std::unique_ptr<Compiler>> make_hip_compiler(const WorkerOptions& options) {
-  if (options.include_folder.empty()) return Error(ErrorCode::invalid_argument, "no --include DIR: Kiln's device headers are needed");
+  if (options.include_folder.empty())
+    return Error(ErrorCode::invalid_argument, "no --include DIR: Kiln's device headers are needed");
   KILN_TRY(auto headers, read_device_headers(options.include_folder));
   KILN_TRY(Hiprtc rtc, Hiprtc::load());
   return std::unique_ptr<Compiler>(new HipCompiler(std::move(rtc), std::move(headers)));

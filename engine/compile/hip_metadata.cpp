@@ -8,7 +8,8 @@
 namespace kiln::compile {
 namespace {
 
-Status add_lds_rows(const kernel::Launch& launch, const target::Target& target, std::size_t first_tile, Metadata& metadata) {
+Status add_lds_rows(const kernel::Launch& launch, const target::Target& target, std::size_t first_tile,
+                    Metadata& metadata) {
   KILN_TRY(const auto rows, profile::lds_instructions(launch, target));
   for (const auto& row : rows) {
     LdsRow out;
@@ -34,11 +35,14 @@ Status add_lds_rows(const kernel::Launch& launch, const target::Target& target, 
   return ok();
 }
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t granule) { return (std::max<std::int64_t>(value, 1) + granule - 1) / granule * granule; }
+std::int64_t rounded_up(std::int64_t value, std::int64_t granule) {
+  return (std::max<std::int64_t>(value, 1) + granule - 1) / granule * granule;
+}
 
 }  // namespace
 
-Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered, const target::Target& target) {
+Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered,
+                              const target::Target& target) {
   Metadata metadata = host_metadata(program, lowered, "");
   metadata.target = target.full;
   std::size_t first_tile = 0;
@@ -46,7 +50,8 @@ Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowere
     KILN_CHECK(add_lds_rows(lowered.program.launches[i], target, first_tile, metadata));
     const auto& tiles = program.launches[i].tiles;
     for (const auto& storage : lowered.program.launches[i].storages) {
-      if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared && storage.kind == kernel::Storage::Kind::lds) ++first_tile;
+      if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared && storage.kind == kernel::Storage::Kind::lds)
+        ++first_tile;
     }
   }
   return metadata;
@@ -54,7 +59,8 @@ Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowere
 
 std::int64_t waves_per_simd(const target::Target& target, const Resources& resources, std::int64_t threads) {
   const bool cdna = target.family == target::Family::cdna;
-  // CDNA: 512 registers a lane (VGPR and AGPR; the note's VGPR count holds both), granule 8, 8 waves. RDNA3 wave32: 1536, 24, 16.
+  // CDNA: 512 registers a lane (VGPR and AGPR; the note's VGPR count holds both), granule 8, 8 waves. RDNA3 wave32:
+  // 1536, 24, 16.
   const std::int64_t file = cdna ? 512 : 1536, granule = cdna ? 8 : 24, most = cdna ? 8 : 16;
   const std::int64_t by_registers = std::min(most, file / rounded_up(resources.vgprs, granule));
   const std::int64_t waves = std::max<std::int64_t>(1, threads / target.wave);

@@ -7,10 +7,11 @@
 namespace kiln::compile {
 
 // Everything but source, log, object resources and times.
-Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered, const target::Target& target);
+Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered,
+                              const target::Target& target);
 
-// Waves of a block of `threads` that fit one SIMD, by registers and LDS. Register files and granules: AMD's ISA documents, "Wave
-// state"; LLVM's AMDGPUBaseInfo.
+// Waves of a block of `threads` that fit one SIMD, by registers and LDS. Register files and granules: AMD's ISA
+// documents, "Wave state"; LLVM's AMDGPUBaseInfo.
 std::int64_t waves_per_simd(const target::Target& target, const Resources& resources, std::int64_t threads);
 
 }  // namespace kiln::compile

@@ -32,7 +32,8 @@ std::string version_of(const std::string& path) {
 std::string describe(void* function, const std::string& name) {
   Dl_info info{};
   char resolved[PATH_MAX];
-  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr || realpath(info.dli_fname, resolved) == nullptr) return "hipRTC (" + name + ")";
+  if (dladdr(function, &info) == 0 || info.dli_fname == nullptr || realpath(info.dli_fname, resolved) == nullptr)
+    return "hipRTC (" + name + ")";
   return "hipRTC " + version_of(resolved) + " (" + name + ")";
 }
 
@@ -74,10 +75,12 @@ Result<Hiprtc> Hiprtc::load() {
       continue;
     }
     Hiprtc rtc;
-    const bool complete = find(library, "hiprtcCreateProgram", rtc.create_) && find(library, "hiprtcCompileProgram", rtc.compile_) &&
-                          find(library, "hiprtcDestroyProgram", rtc.destroy_) && find(library, "hiprtcGetProgramLogSize", rtc.log_size_) &&
-                          find(library, "hiprtcGetProgramLog", rtc.log_) && find(library, "hiprtcGetCodeSize", rtc.code_size_) &&
-                          find(library, "hiprtcGetCode", rtc.code_) && find(library, "hiprtcGetErrorString", rtc.error_);
+    const bool complete =
+        find(library, "hiprtcCreateProgram", rtc.create_) && find(library, "hiprtcCompileProgram", rtc.compile_) &&
+        find(library, "hiprtcDestroyProgram", rtc.destroy_) &&
+        find(library, "hiprtcGetProgramLogSize", rtc.log_size_) && find(library, "hiprtcGetProgramLog", rtc.log_) &&
+        find(library, "hiprtcGetCodeSize", rtc.code_size_) && find(library, "hiprtcGetCode", rtc.code_) &&
+        find(library, "hiprtcGetErrorString", rtc.error_);
     if (!complete) {
       refused.context.push_back(std::string(name) + " lacks hipRTC's functions");
       continue;
@@ -88,7 +91,8 @@ Result<Hiprtc> Hiprtc::load() {
   return refused;
 }
 
-Result<Hiprtc::Output> Hiprtc::compile(const std::string& text, const std::vector<DeviceHeader>& headers, const std::vector<std::string>& options) {
+Result<Hiprtc::Output> Hiprtc::compile(const std::string& text, const std::vector<DeviceHeader>& headers,
+                                       const std::vector<std::string>& options) {
   std::vector<const char*> names, texts, flags;
   for (const auto& header : headers) {
     names.push_back(header.name.c_str());
@@ -96,7 +100,9 @@ Result<Hiprtc::Output> Hiprtc::compile(const std::string& text, const std::vecto
   }
   for (const auto& option : options) flags.push_back(option.c_str());
   ProgramGuard guard{nullptr, destroy_};
-  if (const int code = create_(&guard.program, text.c_str(), "kernel.hip", static_cast<int>(names.size()), texts.data(), names.data()); code != 0) {
+  if (const int code = create_(&guard.program, text.c_str(), "kernel.hip", static_cast<int>(names.size()), texts.data(),
+                               names.data());
+      code != 0) {
     guard.program = nullptr;
     return Error(ErrorCode::compile_failed, std::string("hipRTC takes no program: ") + error_(code));
   }
@@ -110,13 +116,16 @@ Result<Hiprtc::Output> Hiprtc::compile(const std::string& text, const std::vecto
   }
   if (code != 0) {
     const bool silent = output.log.empty();
-    Error error(ErrorCode::compile_failed, std::string("hipRTC: ") + error_(code) + (silent ? "; no log: is there a writable temporary folder?" : ""));
+    Error error(ErrorCode::compile_failed, std::string("hipRTC: ") + error_(code) +
+                                               (silent ? "; no log: is there a writable temporary folder?" : ""));
     if (!silent) error.context.push_back(output.log);
     return error;
   }
-  if (code_size_(guard.program, &size) != 0 || size == 0) return Error(ErrorCode::compile_failed, "hipRTC made no code object");
+  if (code_size_(guard.program, &size) != 0 || size == 0)
+    return Error(ErrorCode::compile_failed, "hipRTC made no code object");
   output.object.resize(size);
-  if (code_(guard.program, reinterpret_cast<char*>(output.object.data())) != 0) return Error(ErrorCode::compile_failed, "hipRTC gave no code object");
+  if (code_(guard.program, reinterpret_cast<char*>(output.object.data())) != 0)
+    return Error(ErrorCode::compile_failed, "hipRTC gave no code object");
   return output;
 }
 

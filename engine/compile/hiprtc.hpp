@@ -1,5 +1,6 @@
-// hipRTC, loaded at run time: own declarations, no HIP headers. hipRTC holds one lock for the whole of every call, so one
-// process does one compile at a time; it ends its process on an architecture that it does not know, so it is used in workers only.
+// hipRTC, loaded at run time: own declarations, no HIP headers. hipRTC holds one lock for the whole of every call, so
+// one process does one compile at a time; it ends its process on an architecture that it does not know, so it is used
+// in workers only.
 #pragma once
 
 #include <memory>
@@ -24,12 +25,14 @@ class Hiprtc {
     Bytes object;
     std::string log;   // warnings
   };
-  // Loads libhiprtc.so.7, .6, or libamdhip64.so.5 (which holds it), whichever is found first. Errors: no_compiler, with what the
-  // loader said of each. Never unloaded.
+  // Loads libhiprtc.so.7, .6, or libamdhip64.so.5 (which holds it), whichever is found first. Errors: no_compiler, with
+  // what the loader said of each. Never unloaded.
   static Result<Hiprtc> load();
-  // Compiles one text. `options` whole, "--offload-arch=…" among them. Errors: compile_failed, context: the log; an empty log
-  // means that hipRTC could not work at all (no writable temporary folder is the usual cause), and the message says so.
-  Result<Output> compile(const std::string& text, const std::vector<DeviceHeader>& headers, const std::vector<std::string>& options);
+  // Compiles one text. `options` whole, "--offload-arch=…" among them. Errors: compile_failed, context: the log; an
+  // empty log means that hipRTC could not work at all (no writable temporary folder is the usual cause), and the
+  // message says so.
+  Result<Output> compile(const std::string& text, const std::vector<DeviceHeader>& headers,
+                         const std::vector<std::string>& options);
   // "hipRTC 6.4 (libhiprtc.so.6)": the version of the library's file name where it has one.
   [[nodiscard]] const std::string& description() const { return description_; }
 
@@ -49,7 +52,8 @@ class Hiprtc {
 // The options with which every kernel is compiled, for one target.
 std::vector<std::string> hip_options(const target::Target& target);
 
-// The compiler of AMD targets: lower, emit, hipRTC, notes, disassembly; the next lowering candidate where registers spilled.
+// The compiler of AMD targets: lower, emit, hipRTC, notes, disassembly; the next lowering candidate where registers
+// spilled.
 Result<std::unique_ptr<Compiler>> make_hip_compiler(const WorkerOptions& options);
 
 }  // namespace kiln::compile

@@ -1,6 +1,8 @@
 // LLVM in the worker for host targets.
 #include <llvm/Analysis/AliasAnalysis.h>
 #include <llvm/AsmParser/Parser.h>
+#include <llvm/IR/DiagnosticInfo.h>
+#include <llvm/IR/DiagnosticPrinter.h>
 #include <llvm/IR/LLVMContext.h>
 #include <llvm/IR/LegacyPassManager.h>
 #include <llvm/IR/Module.h>
@@ -64,6 +66,22 @@ Error failed(std::string what, const std::string& text) {
   Error error(ErrorCode::compile_failed, std::move(what));
   error.context.push_back(text.substr(0, 2000));
   return error;
+}
+
+// What LLVM says while it compiles. Without a handler it would end the process at an error.
+struct Spoken {
+  std::string log;
+  bool failed = false;
+};
+void hear(const llvm::DiagnosticInfo* info, void* spoken_to) {
+  auto& spoken = *static_cast<Spoken*>(spoken_to);
+  constexpr std::size_t log_bytes_max = 64 << 10;
+  if (info->getSeverity() == llvm::DS_Error) spoken.failed = true;
+  if (spoken.log.size() > log_bytes_max || (info->getSeverity() != llvm::DS_Error && info->getSeverity() != llvm::DS_Warning)) return;
+  llvm::raw_string_ostream stream(spoken.log);
+  llvm::DiagnosticPrinterRawOStream printer(stream);
+  info->print(printer);
+  stream << "\n";
 }
 
 Result<std::unique_ptr<llvm::Module>> parse(const std::string& text, llvm::LLVMContext& context) {
@@ -139,6 +157,8 @@ Result<HostObject> compile_llvm_text(const std::string& text, const target::Targ
   if (!target.is_host()) return Error(ErrorCode::unsupported, "the host compiler serves host targets, not " + target.full);
   KILN_TRY(const auto machine, make_machine(target));
   llvm::LLVMContext context;
+  Spoken spoken;
+  context.setDiagnosticHandlerCallBack(hear, &spoken);
   KILN_TRY(auto module, parse(text, context));
   module->setTargetTriple(llvm::Triple(triple_text));
   module->setDataLayout(machine->createDataLayout());
@@ -150,7 +170,9 @@ Result<HostObject> compile_llvm_text(const std::string& text, const target::Targ
     return Error(ErrorCode::internal, "LLVM emits no objects for x86-64");
   }
   codegen.run(*module);
+  if (spoken.failed) return failed("LLVM: " + spoken.log, text);
   HostObject result;
+  result.log = std::move(spoken.log);
   result.object.assign(buffer.begin(), buffer.end());
   KILN_TRY(result.code_bytes, code_bytes(result.object));
   return result;

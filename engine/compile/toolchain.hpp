@@ -1,5 +1,5 @@
-// Private hipRTC prefixes: what is installed, and how a worker is started through one. Nothing here needs root or touches the
-// system. A prefix is a folder with a root file system's usr/, its own C library among it, and a manifest.
+// Private hipRTC prefixes: what is installed, and how a worker is started through one. Nothing here needs root or
+// touches the system. A prefix is a folder with a root file system's usr/, its own C library among it, and a manifest.
 #pragma once
 
 #include <functional>
@@ -20,8 +20,8 @@ struct Toolchain {
   std::vector<std::string> targets;   // that its trial compiles succeeded for
 };
 
-// All complete prefixes below `folder`, newest hipRTC first. A folder that does not exist is an empty list; a prefix whose
-// manifest is damaged is left out.
+// All complete prefixes below `folder`, newest hipRTC first. A folder that does not exist is an empty list; a prefix
+// whose manifest is damaged is left out.
 std::vector<Toolchain> list_toolchains(const std::string& folder);
 
 // argv that starts `program` (kiln-compile-hip, a full path) with the prefix's libraries.
@@ -41,10 +41,11 @@ struct ToolchainOptions {
 // What happens right now: "reading the index of testing", and how far, 0 to 1.
 using ToolchainProgress = std::function<void(const std::string& what, double done)>;
 
-// Downloads the newest libhiprtc and its dependencies, checks signatures, unpacks them into a new folder, compiles one kernel for
-// each AMD target, and renames the folder into place. Returns what was there when the same version is installed already.
-// Errors: no_compiler (no apt, no source of packages, nothing that compiles: the message names ROCm's own hipRTC as the way out,
-// context holds the tools' words), io_error, disk_full, cancelled. Minutes; one caller at a time per folder.
+// Downloads the newest libhiprtc and its dependencies, checks signatures, unpacks them into a new folder, compiles one
+// kernel for each AMD target, and renames the folder into place. Returns what was there when the same version is
+// installed already. Errors: no_compiler (no apt, no source of packages, nothing that compiles: the message names
+// ROCm's own hipRTC as the way out, context holds the tools' words), io_error, disk_full, cancelled; busy while
+// another installation runs in the folder. Takes a minute.
 Result<Toolchain> install_toolchain(const ToolchainOptions& options, const ToolchainProgress& progress);
 
 }  // namespace kiln::compile

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -40,11 +41,13 @@ struct WorkFolder {
 
 class Installer {
  public:
-  Installer(const ToolchainOptions& options, const ToolchainProgress& progress) : options_(options), progress_(progress) {}
+  Installer(const ToolchainOptions& options, const ToolchainProgress& progress)
+      : options_(options), progress_(progress) {}
 
   Result<Toolchain> run() {
     KILN_TRY(const DebianMirror mirror, find_mirror());
     KILN_CHECK(make_folders(options_.folder));
+    KILN_CHECK(take_folder());
     work_.path = options_.folder + "/.new-XXXXXX";
     if (mkdtemp(work_.path.data()) == nullptr) return errno_error(errno, options_.folder);
     Error last(ErrorCode::no_compiler, std::string("no hipRTC in the archive at ") + mirror.uri + way_out);
@@ -58,15 +61,34 @@ class Installer {
   }
 
  private:
+  // Alone in the folder; what an installation that was killed left behind is removed.
+  Status take_folder() {
+    lock_.reset(open(options_.folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!lock_) return errno_error(errno, options_.folder);
+    if (flock(lock_.get(), LOCK_EX | LOCK_NB) != 0) {
+      return errno == EWOULDBLOCK ? Status(Error(ErrorCode::busy, "another installation runs in " + options_.folder, true))
+                                  : Status(errno_error(errno, options_.folder));
+    }
+    std::error_code ignored;
+    std::vector<std::filesystem::path> left;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.folder, ignored)) {
+      if (entry.path().filename().string().starts_with(".new-")) left.push_back(entry.path());
+    }
+    for (const auto& path : left) std::filesystem::remove_all(path, ignored);
+    return ok();
+  }
+
   struct Ran { bool good = false; std::string output, ending; };
 
   void say(const std::string& what, double done) const { if (progress_) progress_(what, done); }
   [[nodiscard]] std::string apt() const { return work_.path + "/apt"; }
 
   std::vector<std::string> child_environment() const {
-    std::vector<std::string> result = {"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive", "APT_CONFIG=" + apt() + "/apt.conf"};
+    std::vector<std::string> result = {"LC_ALL=C", "DEBIAN_FRONTEND=noninteractive",
+                                       "APT_CONFIG=" + apt() + "/apt.conf"};
     for (const auto& entry : options_.environment) {
-      for (const char* kept : {"PATH=", "HOME=", "TMPDIR=", "http_proxy=", "https_proxy=", "no_proxy=", "HTTP_PROXY=", "HTTPS_PROXY=", "NO_PROXY=", "SSL_CERT_FILE=", "SSL_CERT_DIR="}) {
+      for (const char* kept : {"PATH=", "HOME=", "TMPDIR=", "http_proxy=", "https_proxy=", "no_proxy=", "HTTP_PROXY=",
+                               "HTTPS_PROXY=", "NO_PROXY=", "SSL_CERT_FILE=", "SSL_CERT_DIR="}) {
         if (entry.starts_with(kept)) result.push_back(entry);
       }
     }
@@ -112,33 +134,45 @@ class Installer {
       if (!found) found = DebianMirror{"", "/usr/share/keyrings/debian-archive-keyring.gpg"};
       found->uri = options_.mirror;
     }
-    if (!found) return Error(ErrorCode::no_compiler, "no source of Debian packages in " + options_.apt_folder + " (name one with --mirror)" + way_out);
+    if (!found)
+      return Error(ErrorCode::no_compiler,
+                   "no source of Debian packages in " + options_.apt_folder + " (name one with --mirror)" + way_out);
     if (!options_.keyring.empty()) found->keyring = options_.keyring;
-    if (access(found->keyring.c_str(), R_OK) != 0) return Error(ErrorCode::no_compiler, "no keyring " + found->keyring + " to check signatures with" + way_out);
+    if (access(found->keyring.c_str(), R_OK) != 0)
+      return Error(ErrorCode::no_compiler, "no keyring " + found->keyring + " to check signatures with" + way_out);
     return *found;
   }
 
   // apt's own folders, empty, and a configuration that takes over how the machine fetches, and nothing else.
   Status write_apt_state(const DebianMirror& mirror, const std::string& suite) {
-    for (const char* folder : {"/lists/partial", "/archives/partial", "/etc"}) KILN_CHECK(make_folders(apt() + folder, 0755));
+    for (const char* folder : {"/lists/partial", "/archives/partial", "/etc"})
+      KILN_CHECK(make_folders(apt() + folder, 0755));
     KILN_CHECK(write_text(apt() + "/status", ""));
-    KILN_CHECK(write_text(apt() + "/etc/sources.list", "deb [arch=amd64 signed-by=" + mirror.keyring + "] " + mirror.uri + " " + suite + " main\n"));
+    KILN_CHECK(write_text(apt() + "/etc/sources.list",
+                          "deb [arch=amd64 signed-by=" + mirror.keyring + "] " + mirror.uri + " " + suite + " main\n"));
     std::string fetching;
     KILN_CHECK(write_text(apt() + "/apt.conf", ""));
     auto dump = execute({"apt-config", "dump"});
-    if (!dump || !dump->good) return Error(ErrorCode::no_compiler, std::string("apt is needed to fetch packages, and there is none") + way_out);
+    if (!dump || !dump->good)
+      return Error(ErrorCode::no_compiler, std::string("apt is needed to fetch packages, and there is none") + way_out);
     std::istringstream lines(dump->output);
     for (std::string line; std::getline(lines, line);) {
       const bool kinds = line.starts_with("Acquire::IndexTargets") || line.starts_with("Acquire::Languages");
-      if (line.starts_with("Acquire::") && !kinds) fetching += line + "\n";  // proxies, and whether an archive of a date is wanted
+      if (line.starts_with("Acquire::") && !kinds)
+        fetching += line + "\n";  // proxies, and whether an archive of a date is wanted
     }
-    const std::string conf = "Dir::State \"" + apt() + "\";\nDir::State::lists \"lists\";\nDir::State::status \"" + apt() + "/status\";\nDir::Cache \"" + apt() +
-                             "\";\nDir::Cache::archives \"archives\";\nDir::Etc \"" + apt() + "/etc\";\nDir::Etc::parts \"/dev/null\";\nDir::Etc::sourcelist \"" + apt() +
-                             "/etc/sources.list\";\nDir::Etc::sourceparts \"/dev/null\";\nDir::Etc::preferencesparts \"/dev/null\";\nDir::Etc::trustedparts \"/dev/null\";\n"
-                             "APT::Architecture \"amd64\";\nAPT::Architectures { \"amd64\"; };\nAPT::Sandbox::User \"\";\nAPT::Install-Recommends \"false\";\n"
-                             "APT::Update::Error-Mode \"any\";\nAPT::Get::AllowUnauthenticated \"false\";\nDebug::NoLocking \"true\";\n";
-    const std::string rules = "Acquire::Languages \"none\";\nAcquire::Retries \"3\";\n"
-                              "Acquire::AllowInsecureRepositories \"false\";\nAcquire::AllowWeakRepositories \"false\";\n";
+    const std::string conf =
+        "Dir::State \"" + apt() + "\";\nDir::State::lists \"lists\";\nDir::State::status \"" + apt() +
+        "/status\";\nDir::Cache \"" + apt() + "\";\nDir::Cache::archives \"archives\";\nDir::Etc \"" + apt() +
+        "/etc\";\nDir::Etc::parts \"/dev/null\";\nDir::Etc::sourcelist \"" + apt() +
+        "/etc/sources.list\";\nDir::Etc::sourceparts \"/dev/null\";\nDir::Etc::preferencesparts "
+        "\"/dev/null\";\nDir::Etc::trustedparts \"/dev/null\";\n"
+        "APT::Architecture \"amd64\";\nAPT::Architectures { \"amd64\"; };\nAPT::Sandbox::User "
+        "\"\";\nAPT::Install-Recommends \"false\";\n"
+        "APT::Update::Error-Mode \"any\";\nAPT::Get::AllowUnauthenticated \"false\";\nDebug::NoLocking \"true\";\n";
+    const std::string rules =
+        "Acquire::Languages \"none\";\nAcquire::Retries \"3\";\n"
+        "Acquire::AllowInsecureRepositories \"false\";\nAcquire::AllowWeakRepositories \"false\";\n";
     return write_text(apt() + "/apt.conf", conf + fetching + rules);
   }
 
@@ -173,7 +207,8 @@ class Installer {
     KILN_CHECK(write_apt_state(mirror, suite));
     say("reading the index of " + suite, 0.05);
     KILN_TRY(const Ran update, execute({"apt-get", "update", "-q"}));
-    if (!update.good || update.output.find("\nE: ") != std::string::npos) return failed("the index of " + suite + " cannot be read", update);
+    if (!update.good || update.output.find("\nE: ") != std::string::npos)
+      return failed("the index of " + suite + " cannot be read", update);
     KILN_TRY(const auto wanted, wanted_packages(suite));
     say("downloading " + wanted[0] + " and what it needs", 0.15);
     std::vector<std::string> fetch = {"apt-get", "install", "-q", "-y", "--download-only"};
@@ -198,7 +233,8 @@ class Installer {
     if (problem || files.empty()) return Error(ErrorCode::no_compiler, "nothing was downloaded");
     KILN_CHECK(make_folders(toolchain.path, 0755));
     for (std::size_t i = 0; i < files.size(); ++i) {
-      say("unpacking " + std::to_string(i + 1) + " of " + std::to_string(files.size()) + " packages", 0.4 + 0.3 * static_cast<double>(i) / static_cast<double>(files.size()));
+      say("unpacking " + std::to_string(i + 1) + " of " + std::to_string(files.size()) + " packages",
+          0.4 + 0.3 * static_cast<double>(i) / static_cast<double>(files.size()));
       KILN_TRY(const Ran fields, execute({"dpkg-deb", "-W", "--showformat=${Package} ${Version}\\n", files[i]}));
       if (!fields.good) return failed("a package cannot be read", fields);
       std::istringstream words(fields.output);
@@ -208,7 +244,8 @@ class Installer {
       if (!extracted.good) return failed("a package cannot be unpacked", extracted);
       toolchain.packages.push_back(package);
     }
-    std::sort(toolchain.packages.begin(), toolchain.packages.end(), [](const auto& a, const auto& b) { return a.name < b.name; });
+    std::sort(toolchain.packages.begin(), toolchain.packages.end(),
+              [](const auto& a, const auto& b) { return a.name < b.name; });
     if (!find_loader(toolchain)) return Error(ErrorCode::no_compiler, "the packages bring no loader");
     return ok();
   }
@@ -219,14 +256,16 @@ class Installer {
     std::vector<std::string> targets;
     for (const auto& name : target::known_targets()) if (name.starts_with("gfx")) targets.push_back(name);
     for (std::size_t i = 0; i < targets.size(); ++i) {
-      say("compiling a kernel for " + targets[i], 0.7 + 0.25 * static_cast<double>(i) / static_cast<double>(targets.size()));
+      say("compiling a kernel for " + targets[i],
+          0.7 + 0.25 * static_cast<double>(i) / static_cast<double>(targets.size()));
       auto command = through_toolchain(toolchain, options_.worker);
       command.insert(command.end(), {"--include", options_.include_folder, "--check", targets[i]});
       KILN_TRY(const Ran tried, execute(command));
       if (tried.good) toolchain.targets.push_back(targets[i]);
       else if (targets[i] == "gfx942" || last.ending.empty()) last = tried;
     }
-    const bool useful = std::find(toolchain.targets.begin(), toolchain.targets.end(), "gfx942") != toolchain.targets.end();
+    const bool useful =
+        std::find(toolchain.targets.begin(), toolchain.targets.end(), "gfx942") != toolchain.targets.end();
     return useful ? ok() : Status(failed("its hipRTC does not compile for gfx942", last));
   }
 
@@ -239,18 +278,22 @@ class Installer {
     KILN_CHECK(write_text(toolchain.path + "/" + manifest_name, manifest_text(toolchain)));
     std::error_code problem;
     std::filesystem::remove_all(path, problem);  // one without a sound manifest: the rest of something else
-    if (rename(toolchain.path.c_str(), path.c_str()) != 0) return errno_error(errno, "cannot move the new toolchain to " + path);
+    if (rename(toolchain.path.c_str(), path.c_str()) != 0)
+      return errno_error(errno, "cannot move the new toolchain to " + path);
     say("installed " + name, 1.0);
     return read_toolchain(path);
   }
 
   const ToolchainOptions& options_;
   const ToolchainProgress& progress_;
+  UniqueFd lock_;  // of the folder itself, for the object's life
   WorkFolder work_;
 };
 
 }  // namespace
 
-Result<Toolchain> install_toolchain(const ToolchainOptions& options, const ToolchainProgress& progress) { return Installer(options, progress).run(); }
+Result<Toolchain> install_toolchain(const ToolchainOptions& options, const ToolchainProgress& progress) {
+  return Installer(options, progress).run();
+}
 
 }  // namespace kiln::compile

@@ -130,12 +130,11 @@ Bytes encode(const LaunchedReport& value) {
 
 Result<LaunchedReport> decode_launched(ByteView bytes) {
   Reader r(bytes);
-  LaunchedReport value;
-  value.launch = r.u64();
+  const auto launch = r.u64();
   auto status = read_status(r);
   const double duration_ms = r.f64();
-  if (status) value.report = LaunchReport{duration_ms}; else value.report = std::move(status).error();
-  return finished(r, std::move(value));
+  if (!status) return finished(r, LaunchedReport{launch, std::move(status).error()});
+  return finished(r, LaunchedReport{launch, LaunchReport{duration_ms}});
 }
 
 }  // namespace kiln::device

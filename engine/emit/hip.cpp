@@ -9,9 +9,10 @@ namespace hip {
 namespace {
 
 bool is_symbol(const std::string& name) {
-  return !name.empty() && name.size() <= 80 && !(name[0] >= '0' && name[0] <= '9') && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  });
+  return !name.empty() && name.size() <= 80 && !(name[0] >= '0' && name[0] <= '9') &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+         });
 }
 
 Status print_for(Context& context, const kernel::For& loop) {
@@ -21,15 +22,18 @@ Status print_for(Context& context, const kernel::For& loop) {
   const auto first = context.range(*loop.from), last = context.range(*loop.to), by = context.range(*loop.step);
   const bool known = first && last && by;
   // The variable also holds the value that ends the loop.
-  const bool wide = from.wide || to.wide || step.wide || !known || last->hi + by->hi > INT32_MAX || first->lo < INT32_MIN;
+  const bool wide =
+      from.wide || to.wide || step.wide || !known || last->hi + by->hi > INT32_MAX || first->lo < INT32_MIN;
   const std::string type = wide ? "i64" : "i32", name = "v" + std::to_string(loop.var), end = context.fresh("e");
   const auto as = [&](const Text& text) { return wide ? as_i64(text) : text.text; };
   const auto saved = context.ranges;
   if (known) context.ranges.variables[loop.var] = {first->lo, std::max(first->lo, last->hi - 1)};
-  context.divisors[loop.var] = std::min(power_of_two_divisor(*loop.from, context.divisors), power_of_two_divisor(*loop.step, context.divisors));
+  context.divisors[loop.var] =
+      std::min(power_of_two_divisor(*loop.from, context.divisors), power_of_two_divisor(*loop.step, context.divisors));
   context.line("const " + type + " " + end + " = " + as(to) + ";");
   context.line(loop.unroll ? "#pragma clang loop unroll(full)" : "#pragma clang loop unroll(disable)");
-  context.line("for (" + type + " " + name + " = " + as(from) + "; " + name + " < " + end + "; " + name + " += " + as(step) + ") {");
+  context.line("for (" + type + " " + name + " = " + as(from) + "; " + name + " < " + end + "; " + name +
+               " += " + as(step) + ") {");
   ++context.depth;
   KILN_CHECK(print_body(context, loop.body));
   --context.depth;
@@ -83,11 +87,17 @@ struct Printer {
   Context& context;
 
   Status operator()(const kernel::LoadGlobal& node) { return scoped([&] { return print_load_global(context, node); }); }
-  Status operator()(const kernel::StoreGlobal& node) { return scoped([&] { return print_store_global(context, node); }); }
+  Status operator()(const kernel::StoreGlobal& node) {
+    return scoped([&] { return print_store_global(context, node); });
+  }
   Status operator()(const kernel::LoadLds& node) { return scoped([&] { return print_load_lds(context, node); }); }
   Status operator()(const kernel::StoreLds& node) { return scoped([&] { return print_store_lds(context, node); }); }
-  Status operator()(const kernel::Direct&) { return Error(ErrorCode::unsupported, "copies from global memory straight to LDS are not built for HIP yet"); }
-  Status operator()(const kernel::Wait&) { return Error(ErrorCode::unsupported, "waits for asynchronous copies are not built for HIP yet"); }
+  Status operator()(const kernel::Direct&) {
+    return Error(ErrorCode::unsupported, "copies from global memory straight to LDS are not built for HIP yet");
+  }
+  Status operator()(const kernel::Wait&) {
+    return Error(ErrorCode::unsupported, "waits for asynchronous copies are not built for HIP yet");
+  }
   Status operator()(const kernel::Barrier& node) {
     if (node.scope == kernel::Barrier::Scope::role && context.launch.roles.size() > 1) {
       return Error(ErrorCode::unsupported, "barriers of some of a block's waves are not built for HIP yet");
@@ -115,8 +125,9 @@ struct Printer {
   }
 };
 
-// Block coordinates bx, by, bz from the hardware's, by the launch's order: a permutation of the blocks of one z. Consecutive
-// hardware ids go to XCDs in turn: with x XCDs, each gets a contiguous share. Then `group` rows (y) are walked together.
+// Block coordinates bx, by, bz from the hardware's, by the launch's order: a permutation of the blocks of one z.
+// Consecutive hardware ids go to XCDs in turn: with x XCDs, each gets a contiguous share. Then `group` rows (y) are
+// walked together.
 void print_block_order(const kernel::Launch& launch, std::string& out) {
   const std::int64_t nx = launch.grid[0], ny = launch.grid[1], xcds = launch.order.xcds;
   const std::int64_t group = std::min<std::int64_t>(launch.order.group, ny);
@@ -138,7 +149,8 @@ void print_block_order(const kernel::Launch& launch, std::string& out) {
     out += "  const i32 bx = i32(" + linear + " % " + n(nx) + "), by = i32(" + linear + " / " + n(nx) + ");\n";
     return;
   }
-  out += "  const u32 grouped = " + linear + " / " + n(nx * group) + ", within = " + linear + " % " + n(nx * group) + ";\n";
+  out += "  const u32 grouped = " + linear + " / " + n(nx * group) + ", within = " + linear + " % " + n(nx * group) +
+         ";\n";
   out += "  const u32 first_row = grouped * " + n(group) + ";\n";
   const std::int64_t last = ny % group, whole = ny / group;  // rows of the last group; groups before it
   if (last == 0) {
@@ -159,7 +171,8 @@ std::string parameters(const kernel::Program& program) {
       text += "const " + element_type(tensor.dtype) + " p" + std::to_string(i);
       continue;
     }
-    text += (tensor.access == Access::read ? "const void* " : "void* ") + std::string(tensor.may_alias ? "" : "__restrict__ ") + "p" + std::to_string(i);
+    text += (tensor.access == Access::read ? "const void* " : "void* ") +
+            std::string(tensor.may_alias ? "" : "__restrict__ ") + "p" + std::to_string(i);
   }
   return text;
 }
@@ -168,7 +181,8 @@ Status print_roles(Context& context) {
   for (const auto& role : context.launch.roles) {
     const bool all = context.launch.roles.size() == 1;
     if (!all) {
-      context.line("if (wave >= " + unsigned_text(role.first_wave) + " && wave < " + unsigned_text(role.first_wave + role.waves) + ") {  // " +
+      context.line("if (wave >= " + unsigned_text(role.first_wave) + " && wave < " +
+                   unsigned_text(role.first_wave + role.waves) + ") {  // " +
                    (is_symbol(role.name) ? role.name : "role"));
       ++context.depth;
     }
@@ -181,15 +195,19 @@ Status print_roles(Context& context) {
   return ok();
 }
 
-Result<std::string> print_kernel(const kernel::Program& program, const kernel::Launch& launch, const target::Target& target) {
+Result<std::string> print_kernel(const kernel::Program& program, const kernel::Launch& launch,
+                                 const target::Target& target) {
   if (!is_symbol(launch.symbol)) return Error(ErrorCode::internal, "a kernel's symbol is no identifier");
-  if (launch.grid.size() != 3 || launch.wave < 1 || launch.threads % launch.wave != 0) return Error(ErrorCode::internal, "a launch without grid or waves");
+  if (launch.grid.size() != 3 || launch.wave < 1 || launch.threads % launch.wave != 0)
+    return Error(ErrorCode::internal, "a launch without grid or waves");
   Context context(program, launch, target);
   context.ranges.grid = launch.grid;
-  for (const auto& tensor : program.tensors) context.global_barriers = context.global_barriers || tensor.access == Access::readwrite;
+  for (const auto& tensor : program.tensors)
+    context.global_barriers = context.global_barriers || tensor.access == Access::readwrite;
   KILN_CHECK(print_roles(context));
   const std::string threads = std::to_string(launch.threads);
-  std::string out = "extern \"C\" " + (launch.waves_per_simd > 0 ? "KILN_KERNEL_WAVES(" + threads + ", " + std::to_string(launch.waves_per_simd) + ")"
+  std::string out = "extern \"C\" " + (launch.waves_per_simd > 0 ? "KILN_KERNEL_WAVES(" + threads + ", " +
+                                                                       std::to_string(launch.waves_per_simd) + ")"
                                                                  : "KILN_KERNEL(" + threads + ")");
   out += " void " + launch.symbol + "(" + parameters(program) + ") {\n";
   if (launch.lds_bytes > 0) out += "  KILN_LDS(lds, " + std::to_string(launch.lds_bytes) + ");\n";
@@ -197,12 +215,14 @@ Result<std::string> print_kernel(const kernel::Program& program, const kernel::L
   if (launch.threads == launch.wave) {
     out += "  const u32 lane = thread, wave = 0u;\n";
   } else {
-    out += "  const u32 lane = thread % " + unsigned_text(launch.wave) + ", wave = uniform(thread / " + unsigned_text(launch.wave) + ");\n";
+    out += "  const u32 lane = thread % " + unsigned_text(launch.wave) + ", wave = uniform(thread / " +
+           unsigned_text(launch.wave) + ");\n";
   }
   print_block_order(launch, out);
   for (const auto& line : context.prologue()) out += "  " + line + "\n";
   for (std::size_t id = 0; id < launch.storages.size(); ++id) {
-    if (launch.storages[id].kind == kernel::Storage::Kind::regs) out += "  " + register_declaration(launch.storages[id], static_cast<int>(id)) + "\n";
+    if (launch.storages[id].kind == kernel::Storage::Kind::regs)
+      out += "  " + register_declaration(launch.storages[id], static_cast<int>(id)) + "\n";
   }
   return out + context.out + "}\n";
 }
@@ -218,7 +238,8 @@ Status print_body(Context& context, const kernel::Body& body) {
       if (error.context.empty() && !stmt.pointer.empty()) error.context.push_back("at " + stmt.pointer);
       return error;
     }
-    if (context.out.size() > text_bytes_max) return Error(ErrorCode::resource_limit, "the kernel's text is longer than 1 MiB: use smaller tiles");
+    if (context.out.size() > text_bytes_max)
+      return Error(ErrorCode::resource_limit, "the kernel's text is longer than 1 MiB: use smaller tiles");
   }
   return ok();
 }
@@ -233,7 +254,8 @@ Result<std::string> emit_hip(const kernel::Program& program, const target::Targe
     text += "\n" + kernel;
   }
   text += "\n}  // namespace kiln\n";
-  if (text.size() > text_bytes_max) return Error(ErrorCode::resource_limit, "the program's text is longer than 1 MiB: use smaller tiles");
+  if (text.size() > text_bytes_max)
+    return Error(ErrorCode::resource_limit, "the program's text is longer than 1 MiB: use smaller tiles");
   return text;
 }
 

@@ -8,7 +8,8 @@ namespace {
 bool is_power_of_two(std::int64_t value) { return value > 0 && (value & (value - 1)) == 0; }
 
 // Terms for the bits of one index; bits whose contributions double from one to the next share a term.
-void add_terms(std::vector<std::string>& terms, const std::string& index, const std::vector<std::int64_t>& bits, bool exclusive) {
+void add_terms(std::vector<std::string>& terms, const std::string& index, const std::vector<std::int64_t>& bits,
+               bool exclusive) {
   for (std::size_t first = 0; first < bits.size();) {
     if (bits[first] == 0) {
       ++first;
@@ -29,7 +30,8 @@ void add_terms(std::vector<std::string>& terms, const std::string& index, const 
 }  // namespace
 
 std::int64_t LanePart::sum() const {
-  return std::accumulate(lane.begin(), lane.end(), std::int64_t(0)) + std::accumulate(wave.begin(), wave.end(), std::int64_t(0));
+  return std::accumulate(lane.begin(), lane.end(), std::int64_t(0)) +
+         std::accumulate(wave.begin(), wave.end(), std::int64_t(0));
 }
 
 LanePart lane_part(const layout::RegLayout& layout, const std::vector<std::int64_t>& weights) {
@@ -62,7 +64,8 @@ std::string Context::lane_terms(const LanePart& part, bool exclusive) const {
   add_terms(terms, "lane", part.lane, exclusive);
   add_terms(terms, "wave", part.wave, exclusive);
   std::string text;
-  for (const auto& term : terms) text += (text.empty() ? "" : exclusive ? " ^ " : " + ") + (exclusive && terms.size() > 1 ? "(" + term + ")" : term);
+  for (const auto& term : terms)
+    text += (text.empty() ? "" : exclusive ? " ^ " : " + ") + (exclusive && terms.size() > 1 ? "(" + term + ")" : term);
   return text;
 }
 

@@ -24,7 +24,8 @@ struct LanePart {
 LanePart lane_part(const layout::RegLayout& layout, const std::vector<std::int64_t>& weights);
 
 struct Context {
-  Context(const kernel::Program& of, const kernel::Launch& which, const target::Target& on) : program(of), launch(which), target(on) {}
+  Context(const kernel::Program& of, const kernel::Launch& which, const target::Target& on)
+      : program(of), launch(which), target(on) {}
 
   const kernel::Program& program;
   const kernel::Launch& launch;
@@ -56,7 +57,7 @@ struct Context {
 // A cast that no parser takes for a declaration: T(U(name)) in parentheses would be one.
 inline std::string cast_to(const std::string& type, const std::string& text) { return "(" + type + ")(" + text + ")"; }
 
-// ---- types as text (hip_types.cpp) -----------------------------------------------------------------------------------
+// ---- types as text (hip_types.cpp) ---------------------------------------------------------------------------------
 std::string type_name(DType type);                       // of a value in an expression: "f16", "bool"; index: "i64"
 std::string element_type(DType type);                    // in registers and memory: as above, boolean is u8
 std::string literal(DType type, std::int64_t integer, double real);
@@ -70,7 +71,7 @@ Result<std::string> operation(Op op, DType type, const std::vector<std::string>&
 // The largest known power of two (at most 2^20) that divides every value of an index expression.
 std::int64_t power_of_two_divisor(const Expr& expr, const std::map<int, std::int64_t>& variables);
 
-// ---- registers (hip_registers.cpp) -----------------------------------------------------------------------------------
+// ---- registers (hip_registers.cpp) ---------------------------------------------------------------------------------
 // Arrays of vectors of Storage::vector_elements elements; 8-bit elements in vectors of four and more are held as u32.
 std::string register_declaration(const kernel::Storage& storage, int id);
 std::string data_type(DType type, int elements);         // of a value of several registers
@@ -82,7 +83,7 @@ std::string vector_value(DType type, const std::vector<std::string>& elements);
 // Statements that give `name`, a variable of data_type, to registers.
 void registers_store(Context& context, int id, const std::vector<int>& regs, const std::string& name);
 
-// ---- expressions (hip_expression.cpp) --------------------------------------------------------------------------------
+// ---- expressions (hip_expression.cpp) ------------------------------------------------------------------------------
 struct Text {
   std::string text;
   bool wide = false;                                     // index: i64, else i32
@@ -95,20 +96,24 @@ struct MapPoint {
 // Statements that the value needs (loads) are printed before. `once`: elements of tensors decide about addresses.
 Result<Text> render(Context& context, const Expr& expr, const MapPoint* point, bool once = false);
 std::string as_i64(const Text& text);
-// An element access of a map, printed as needed variables: mask ("" when it cannot leave), byte offset (u32 or i64 text).
-// The register of an array that holds an element of a map's point. Errors: unsupported.
-Result<int> register_of_element(Context& context, const kernel::Storage& storage, const std::vector<ExprPtr>& indices, const MapPoint* point);
+// An element access of a map, printed as needed variables: mask ("" when it cannot leave), byte offset (u32 or i64
+// text). The register of an array that holds an element of a map's point. Errors: unsupported.
+Result<int> register_of_element(Context& context, const kernel::Storage& storage, const std::vector<ExprPtr>& indices,
+                                const MapPoint* point);
 struct ElementPlace { std::string mask, offset; };
-Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor, const std::vector<ExprPtr>& indices, const MapPoint* point);
-Result<ElementPlace> lds_place(Context& context, int storage, const std::vector<ExprPtr>& indices, const MapPoint* point);
+Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor, const std::vector<ExprPtr>& indices,
+                                  const MapPoint* point);
+Result<ElementPlace> lds_place(Context& context, int storage, const std::vector<ExprPtr>& indices,
+                               const MapPoint* point);
 
-// ---- addresses in LDS (hip_lds.cpp) ----------------------------------------------------------------------------------
+// ---- addresses in LDS (hip_lds.cpp) --------------------------------------------------------------------------------
 // Byte offset, a u32 expression, of the element at start + register part + this lane's part.
-std::string lds_address(Context& context, const layout::RegLayout& layout, int storage, const layout::Coordinate& constant);
+std::string lds_address(Context& context, const layout::RegLayout& layout, int storage,
+                        const layout::Coordinate& constant);
 // The same for coordinates that are only known as text (i32 or i64 expressions).
 std::string lds_address_of(Context& context, int storage, const std::vector<std::string>& coordinate);
 
-// ---- statements ------------------------------------------------------------------------------------------------------
+// ---- statements ----------------------------------------------------------------------------------------------------
 Status print_body(Context& context, const kernel::Body& body);                  // hip.cpp
 Status print_load_global(Context& context, const kernel::LoadGlobal& load);     // hip_global.cpp
 Status print_store_global(Context& context, const kernel::StoreGlobal& store);

@@ -16,7 +16,8 @@ Status print_by_registers(Context& context, const kernel::Convert& convert) {
   for (int reg = 0; reg < to.reg_layout.registers(); ++reg) {
     const auto source = from.reg_layout.register_of(to.reg_layout.of_register(reg));
     if (!source) return Error(ErrorCode::unsupported, "a conversion by registers between layouts that differ in lanes");
-    context.line(register_store(to, convert.to, reg, converted(register_value(from, convert.from, *source), from.dtype, to.dtype)));
+    context.line(register_store(to, convert.to, reg,
+                                converted(register_value(from, convert.from, *source), from.dtype, to.dtype)));
   }
   return ok();
 }
@@ -49,7 +50,8 @@ std::optional<Source> source_of(const Holders& holders, const layout::RegLayout&
   return source;
 }
 
-// The source lane as text when it is linear in the lane's bits: "" for the lane itself, "exchange<m>" style masks apart.
+// The source lane as text when it is linear in the lane's bits: "" for the lane itself, "exchange<m>" style masks
+// apart.
 struct LaneMap { bool same = false; int exchange = 0; std::string text; };
 std::optional<LaneMap> lane_map(Context& context, const std::vector<int>& source) {
   LanePart part;
@@ -73,7 +75,8 @@ std::optional<LaneMap> lane_map(Context& context, const std::vector<int>& source
 std::string moved(const LaneMap& map, const std::string& value, DType type) {
   if (map.same) return value;
   const std::string sent = type == DType::boolean ? "u8(" + value + ")" : value;
-  const std::string text = map.exchange ? "exchange<" + std::to_string(map.exchange) + ">(" + sent + ", lane)" : "fetch(" + sent + ", " + map.text + ")";
+  const std::string text = map.exchange ? "exchange<" + std::to_string(map.exchange) + ">(" + sent + ", lane)"
+                                        : "fetch(" + sent + ", " + map.text + ")";
   return type == DType::boolean ? "(" + text + " != 0)" : text;
 }
 
@@ -98,7 +101,8 @@ Status print_by_lanes(Context& context, const kernel::Convert& convert) {
     std::string value;
     for (const auto& [source_reg, who] : wanted) {
       const std::string name = context.fresh("x");
-      context.line("const " + type + " " + name + " = " + moved(*map, register_value(from, convert.from, source_reg), from.dtype) + ";");
+      context.line("const " + type + " " + name + " = " +
+                   moved(*map, register_value(from, convert.from, source_reg), from.dtype) + ";");
       if (value.empty()) {
         value = name;
         continue;
@@ -108,7 +112,8 @@ Status print_by_lanes(Context& context, const kernel::Convert& convert) {
     }
     values.push_back(converted(value, from.dtype, to.dtype));
   }
-  for (std::size_t reg = 0; reg < values.size(); ++reg) context.line(register_store(to, convert.to, static_cast<int>(reg), values[reg]));
+  for (std::size_t reg = 0; reg < values.size(); ++reg)
+    context.line(register_store(to, convert.to, static_cast<int>(reg), values[reg]));
   return ok();
 }
 
@@ -123,13 +128,15 @@ Status print_through_lds(Context& context, const kernel::Convert& convert) {
   KILN_TRY(const auto stores, kernel::vector_accesses(cast, axis, kernel::lds_vector_bytes(cast, scratch.lds_layout)));
   for (const auto& access : stores) {
     std::vector<std::string> elements;
-    for (const int reg : access.registers) elements.push_back(converted(register_value(from, convert.from, reg), from.dtype, to.dtype));
+    for (const int reg : access.registers)
+      elements.push_back(converted(register_value(from, convert.from, reg), from.dtype, to.dtype));
     const std::string type = data_type(to.dtype, static_cast<int>(elements.size()));
     const std::string address = lds_address(context, from.reg_layout, convert.scratch, access.coordinate);
     context.line("store_lds<" + type + ">(lds, " + address + ", " + vector_value(to.dtype, elements) + ");");
   }
   print_barrier(context);
-  return print_load_lds(context, {convert.to, {convert.scratch, nullptr, {}}, kernel::lds_vector_bytes(to, scratch.lds_layout)});
+  return print_load_lds(context,
+                        {convert.to, {convert.scratch, nullptr, {}}, kernel::lds_vector_bytes(to, scratch.lds_layout)});
 }
 
 }  // namespace
@@ -138,7 +145,8 @@ Status print_convert(Context& context, const kernel::Convert& convert) {
   context.line("{");
   ++context.depth;
   switch (convert.method) {
-    case layout::Conversion::none: case layout::Conversion::registers: KILN_CHECK(print_by_registers(context, convert)); break;
+    case layout::Conversion::none:
+    case layout::Conversion::registers: KILN_CHECK(print_by_registers(context, convert)); break;
     case layout::Conversion::lanes: KILN_CHECK(print_by_lanes(context, convert)); break;
     case layout::Conversion::lds: KILN_CHECK(print_through_lds(context, convert)); break;
   }

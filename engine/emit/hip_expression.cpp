@@ -1,4 +1,5 @@
-// Expressions of kernel programs as HIP C++ text. Index arithmetic is printed in 32 bits where ranges prove that it fits.
+// Expressions of kernel programs as HIP C++ text. Index arithmetic is printed in 32 bits where ranges prove that it
+// fits.
 #include "engine/emit/hip_context.hpp"
 
 namespace kiln::emit::hip {
@@ -63,9 +64,10 @@ class Renderer {
       yes.text = as_i64(yes);
       no.text = as_i64(no);
     }
-    const std::string text = condition.text + " ? " + yes.text + " : " + no.text;
-    if (expr.type == DType::index) return Text{"(" + text + ")", is_wide};
-    return Text{cast_to(type_name(expr.type), text), is_wide};  // narrow types promote in ?:
+    if (expr.type == DType::index)
+      return Text{"(" + condition.text + " ? " + yes.text + " : " + no.text + ")", is_wide};
+    return Text{"pick<" + type_name(expr.type) + ">(" + condition.text + ", " + yes.text + ", " + no.text + ")",
+                is_wide};
   }
 
   Result<Text> cast(const Expr& expr) {
@@ -94,7 +96,9 @@ class Renderer {
   Result<Text> bitcast(const Expr& expr, const std::string& value) {
     const DType from = expr.args[0]->type;
     if (from == expr.type) return Text{value};
-    std::string text = from == DType::boolean ? cast_to("u8", value) : from == DType::index ? cast_to("i64", value) : value;
+    std::string text = from == DType::boolean ? cast_to("u8", value)
+                       : from == DType::index ? cast_to("i64", value)
+                                              : value;
     text = "__builtin_bit_cast(" + element_type(expr.type) + ", " + text + ")";
     return Text{expr.type == DType::boolean ? "(" + text + " != 0)" : text, expr.type == DType::index};
   }
@@ -109,7 +113,9 @@ class Renderer {
     const bool truth = expr.type == DType::boolean;
     bool in_64 = !truth && wide(expr);
     for (const auto& arg : args) in_64 = in_64 || arg.wide;
-    if (expr.op == Op::popcount || expr.op == Op::clz || expr.op == Op::mulhi || expr.op == Op::shl || expr.op == Op::shr) in_64 = true;
+    if (expr.op == Op::popcount || expr.op == Op::clz || expr.op == Op::mulhi || expr.op == Op::shl ||
+        expr.op == Op::shr)
+      in_64 = true;
     std::vector<std::string> texts;
     for (const auto& arg : args) texts.push_back(in_64 ? as_i64(arg) : arg.text);
     KILN_TRY(std::string text, index_text_of(expr, texts, in_64));
@@ -138,11 +144,13 @@ class Renderer {
   std::string division(const Expr& expr, const std::vector<std::string>& a, const std::string& type) {
     const auto range = context_.range(*expr.args[0]);
     const Expr& divisor = *expr.args[1];
-    const bool easy = range && range->lo >= 0 && divisor.kind == Expr::Kind::integer && divisor.integer > 0 && divisor.integer <= INT32_MAX &&
-                      range->hi < (std::int64_t(1) << 62) - divisor.integer;
+    const bool easy = range && range->lo >= 0 && divisor.kind == Expr::Kind::integer && divisor.integer > 0 &&
+                      divisor.integer <= INT32_MAX && range->hi < (std::int64_t(1) << 62) - divisor.integer;
     const std::string unsigned_type = type == "i64" ? "u64" : "u32";
     if (!easy) {
-      const char* name = expr.op == Op::mod ? "floor_modulo<" : expr.op == Op::floordiv ? "floor_divide<" : "ceil_divide<";
+      const char* name = expr.op == Op::mod        ? "floor_modulo<"
+                         : expr.op == Op::floordiv ? "floor_divide<"
+                                                   : "ceil_divide<";
       return name + type + ">(" + a[0] + ", " + a[1] + ")";
     }
     const std::string by = std::to_string(divisor.integer) + "u";
@@ -161,8 +169,10 @@ class Renderer {
     }
     KILN_TRY(const ElementPlace place, lds_place(context_, id, expr.args, point_));
     const std::string name = context_.fresh("x"), type = element_type(storage.dtype);
-    const std::string load = "load_lds<" + type + ">(lds, " + (place.mask.empty() ? place.offset : place.mask + " ? " + place.offset + " : 0u") + ")";
-    context_.line("const " + type + " " + name + " = " + (place.mask.empty() ? load : place.mask + " ? " + load + " : " + type + "(0)") + ";");
+    const std::string load = "load_lds<" + type + ">(lds, " +
+                             (place.mask.empty() ? place.offset : place.mask + " ? " + place.offset + " : 0u") + ")";
+    context_.line("const " + type + " " + name + " = " +
+                  (place.mask.empty() ? load : place.mask + " ? " + load + " : " + type + "(0)") + ";");
     return Text{storage.dtype == DType::boolean ? "(" + name + " != 0)" : name};
   }
 
@@ -176,7 +186,8 @@ class Renderer {
     const std::string bytes = std::to_string(dtype_bytes(tensor.dtype));
     const std::string load = once_ ? "load_once<" + type + ">(" + base + ", " + at + ")"
                                    : "load_global<" + type + ", " + bytes + ">(" + base + ", 0, " + at + ")";
-    context_.line("const " + type + " " + name + " = " + (place.mask.empty() ? load : place.mask + " ? " + load + " : " + type + "(0)") + ";");
+    context_.line("const " + type + " " + name + " = " +
+                  (place.mask.empty() ? load : place.mask + " ? " + load + " : " + type + "(0)") + ";");
     return Text{tensor.dtype == DType::boolean ? "(" + name + " != 0)" : name};
   }
 
@@ -184,13 +195,17 @@ class Renderer {
   Result<int> register_at(const kernel::Storage& storage, const std::vector<ExprPtr>& indices) {
     layout::Coordinate coordinate;
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-      const auto value = storage.shape[axis] == 1 ? std::optional<std::int64_t>(0)
-                                                  : kernel::evaluate(*indices[axis], point_ ? point_->registers : kernel::Known{});
-      if (!value) return Error(ErrorCode::unsupported, "element of register array " + storage.name + " at an index known at run time only");
+      const auto value = storage.shape[axis] == 1
+                             ? std::optional<std::int64_t>(0)
+                             : kernel::evaluate(*indices[axis], point_ ? point_->registers : kernel::Known{});
+      if (!value)
+        return Error(ErrorCode::unsupported,
+                     "element of register array " + storage.name + " at an index known at run time only");
       coordinate.push_back(*value);
     }
     const auto reg = storage.reg_layout.register_of(coordinate);
-    if (!reg) return Error(ErrorCode::unsupported, "element of register array " + storage.name + " that lives in other lanes");
+    if (!reg)
+      return Error(ErrorCode::unsupported, "element of register array " + storage.name + " that lives in other lanes");
     return *reg;
   }
 
@@ -208,7 +223,8 @@ Result<Text> render(Context& context, const Expr& expr, const MapPoint* point, b
   return Renderer(context, point, once).render(expr);
 }
 
-Result<int> register_of_element(Context& context, const kernel::Storage& storage, const std::vector<ExprPtr>& indices, const MapPoint* point) {
+Result<int> register_of_element(Context& context, const kernel::Storage& storage, const std::vector<ExprPtr>& indices,
+                                const MapPoint* point) {
   return Renderer(context, point, false).register_at(storage, indices);
 }
 
@@ -216,8 +232,8 @@ namespace {
 
 // Index variables that hold the place; those that may leave 0 … extent - 1 are masked.
 struct Indices { std::vector<Text> texts; std::string mask; };
-Result<Indices> bounded_indices(Context& context, const std::vector<ExprPtr>& indices, const std::vector<std::int64_t>& shape,
-                                const MapPoint* point) {
+Result<Indices> bounded_indices(Context& context, const std::vector<ExprPtr>& indices,
+                                const std::vector<std::int64_t>& shape, const MapPoint* point) {
   Indices result;
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     KILN_TRY(Text text, render(context, *indices[axis], point, true));
@@ -226,7 +242,8 @@ Result<Indices> bounded_indices(Context& context, const std::vector<ExprPtr>& in
       const std::string name = context.fresh("i");
       context.line(std::string("const ") + (text.wide ? "i64 " : "i32 ") + name + " = " + text.text + ";");
       text.text = name;
-      const std::string test = cast_to(text.wide ? "u64" : "u32", name) + " < " + (text.wide ? std::to_string(shape[axis]) + "ul" : unsigned_text(shape[axis]));
+      const std::string test = cast_to(text.wide ? "u64" : "u32", name) + " < " +
+                               (text.wide ? std::to_string(shape[axis]) + "ul" : unsigned_text(shape[axis]));
       result.mask += (result.mask.empty() ? "" : " && ") + test;
     }
     result.texts.push_back(std::move(text));
@@ -241,21 +258,24 @@ Result<Indices> bounded_indices(Context& context, const std::vector<ExprPtr>& in
 
 }  // namespace
 
-Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor, const std::vector<ExprPtr>& indices, const MapPoint* point) {
+Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor, const std::vector<ExprPtr>& indices,
+                                  const MapPoint* point) {
   KILN_TRY(const Indices at, bounded_indices(context, indices, tensor.shape, point));
   const bool narrow = tensor.bytes() <= INT32_MAX;
   const int bytes = dtype_bytes(tensor.dtype);
   std::string offset;
   for (std::size_t axis = 0; axis < at.texts.size(); ++axis) {
     const std::int64_t weight = tensor.strides[axis] * bytes;
-    const std::string term = narrow ? cast_to("u32", at.texts[axis].text) + " * " + unsigned_text(weight) : as_i64(at.texts[axis]) + " * " + text_of(weight);
+    const std::string term = narrow ? cast_to("u32", at.texts[axis].text) + " * " + unsigned_text(weight)
+                                    : as_i64(at.texts[axis]) + " * " + text_of(weight);
     offset += (offset.empty() ? "" : " + ") + term;
   }
   if (offset.empty()) offset = "0u";
   return ElementPlace{at.mask, "(" + offset + ")"};
 }
 
-Result<ElementPlace> lds_place(Context& context, int storage, const std::vector<ExprPtr>& indices, const MapPoint* point) {
+Result<ElementPlace> lds_place(Context& context, int storage, const std::vector<ExprPtr>& indices,
+                               const MapPoint* point) {
   KILN_TRY(const Indices at, bounded_indices(context, indices, context.storage(storage).shape, point));
   std::vector<std::string> coordinate;
   for (const auto& text : at.texts) coordinate.push_back(cast_to("u32", text.text));

@@ -1,5 +1,6 @@
-// Tensor accesses. An address is: what all lanes share (scalar registers), this lane's part (computed once at the kernel's
-// start), a constant a register. Checked axes become masks: a poisoned offset for buffers, a safe address for global loads.
+// Tensor accesses. An address is: what all lanes share (scalar registers), this lane's part (computed once at the
+// kernel's start), a constant a register. Checked axes become masks: a poisoned offset for buffers, a safe address for
+// global loads.
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -54,7 +55,8 @@ ExprPtr uniform_bytes(const Side& side) {
   ExprPtr sum = bound::make_integer(0);
   for (std::size_t axis = 0; axis < side.ref->start.size(); ++axis) {
     const std::int64_t weight = side.tensor->strides[axis] * side.element_bytes;
-    sum = bound::make_binary(Op::add, sum, bound::make_binary(Op::mul, side.ref->start[axis], bound::make_integer(weight)));
+    sum = bound::make_binary(Op::add, sum,
+                             bound::make_binary(Op::mul, side.ref->start[axis], bound::make_integer(weight)));
   }
   return sum;
 }
@@ -88,10 +90,12 @@ Status print_bounds(Context& context, Side& side) {
     const ExprPtr given = axis < side.ref->limit.size() ? side.ref->limit[axis] : nullptr;
     if (!given) continue;
     // Never outside the tensor, whatever the limit says.
-    const auto clamped = bound::make_binary(Op::max, bound::make_integer(0), bound::make_binary(Op::min, given, bound::make_integer(extent)));
+    const auto clamped = bound::make_binary(Op::max, bound::make_integer(0),
+                                            bound::make_binary(Op::min, given, bound::make_integer(extent)));
     KILN_TRY(const Text limit, render(context, *clamped, nullptr, true));
     const std::string name = context.fresh("e");
-    context.line(std::string("const ") + (is_wide ? "u64 " : "u32 ") + name + " = " + cast_to(is_wide ? "u64" : "u32", limit.text) + ";");
+    context.line(std::string("const ") + (is_wide ? "u64 " : "u32 ") + name + " = " +
+                 cast_to(is_wide ? "u64" : "u32", limit.text) + ";");
     side.limit[axis] = name;
   }
   return ok();
@@ -103,7 +107,8 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
   side.tensor = &context.program.tensors[ref.tensor];
   side.regs = &context.storage(regs);
   side.element_bytes = dtype_bytes(side.tensor->dtype);
-  if (side.tensor->dtype != side.regs->dtype) return Error(ErrorCode::unsupported, "a tensor access that converts between element types");
+  if (side.tensor->dtype != side.regs->dtype)
+    return Error(ErrorCode::unsupported, "a tensor access that converts between element types");
   for (std::size_t axis = 0; axis < ref.tile_axis.size(); ++axis) {
     if (ref.tile_axis[axis] >= 0 && side.tensor->strides[axis] == 1) side.contiguous = static_cast<int>(axis);
   }
@@ -136,7 +141,8 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
   side.uniform = context.fresh("u");
   std::string text = cast_to("u32", uniform.text);
   if (!range || range->lo < 0 || range->hi >= narrow_max) {
-    // May be negative where a mask is false: part of the lane's offset then, which wraps to the right value where it counts.
+    // May be negative where a mask is false: part of the lane's offset then, which wraps to the right value where it
+    // counts.
     context.line("const u32 " + side.uniform + " = " + text + " + " + side.lane + ";");
     side.lane = std::exchange(side.uniform, "0u");
     return side;
@@ -147,15 +153,18 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
   return side;
 }
 
-// The variable that says whether the element `ahead` elements after the access's first is inside; "" when nothing is checked.
+// The variable that says whether the element `ahead` elements after the access's first is inside; "" when nothing is
+// checked.
 std::string mask_of(Context& context, Side& side, const layout::Coordinate& coordinate, std::int64_t ahead) {
   std::string text;
   for (std::size_t axis = 0; axis < side.first.size(); ++axis) {
     if (side.first[axis].empty()) continue;
     const int tile_axis = side.ref->tile_axis[axis];
-    const std::int64_t constant = (tile_axis >= 0 ? coordinate[tile_axis] : 0) + (static_cast<int>(axis) == side.contiguous ? ahead : 0);
+    const std::int64_t constant =
+        (tile_axis >= 0 ? coordinate[tile_axis] : 0) + (static_cast<int>(axis) == side.contiguous ? ahead : 0);
     const std::string index = constant == 0 ? side.first[axis] : side.first[axis] + " + " + std::to_string(constant);
-    text += (text.empty() ? "" : " && ") + cast_to(side.first_wide[axis] ? "u64" : "u32", index) + " < " + side.limit[axis];
+    text +=
+        (text.empty() ? "" : " && ") + cast_to(side.first_wide[axis] ? "u64" : "u32", index) + " < " + side.limit[axis];
   }
   if (text.empty()) return text;
   auto& name = side.masks[text];
@@ -183,7 +192,8 @@ std::string plus(const std::string& text, std::int64_t constant) {
 
 struct Piece { std::vector<int> registers; layout::Coordinate coordinate; std::int64_t ahead; };
 
-// What is moved by one instruction each: whole vectors, or their elements one by one where a vector may straddle a bound.
+// What is moved by one instruction each: whole vectors, or their elements one by one where a vector may straddle a
+// bound.
 Result<std::vector<Piece>> pieces_of(const Context& context, const Side& side, int vector_bytes) {
   const int axis = side.contiguous >= 0 ? side.ref->tile_axis[side.contiguous] : side.regs->reg_layout.rank() - 1;
   const int bytes = side.contiguous >= 0 ? vector_bytes : side.element_bytes;
@@ -202,7 +212,8 @@ Result<std::vector<Piece>> pieces_of(const Context& context, const Side& side, i
 }
 
 int alignment(const Side& side, std::size_t elements) {
-  return static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(elements) * side.element_bytes, std::max<std::int64_t>(side.tensor->align_bytes, side.element_bytes)));
+  return static_cast<int>(std::min<std::int64_t>(static_cast<std::int64_t>(elements) * side.element_bytes,
+                                                 std::max<std::int64_t>(side.tensor->align_bytes, side.element_bytes)));
 }
 
 }  // namespace
@@ -231,12 +242,15 @@ Status print_load_global(Context& context, const kernel::LoadGlobal& load) {
     const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes);
     std::string text;
     if (side.buffer) {
-      text = "load_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " + (mask.empty() ? at : mask + " ? " + at + " : buffer_outside") + ")";
+      text = "load_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " +
+             (mask.empty() ? at : mask + " ? " + at + " : buffer_outside") + ")";
     } else {
-      const std::string start = "load_global<" + type + ", " + std::to_string(alignment(side, piece.registers.size())) + ">(" + side.base + ", ";
+      const std::string start = "load_global<" + type + ", " + std::to_string(alignment(side, piece.registers.size())) +
+                                ">(" + side.base + ", ";
       text = start + side.uniform + ", " + at + ")";
       // The base itself is inside: what is read there is thrown away.
-      if (!mask.empty()) text = start + "0, " + mask + " ? " + as_i64({side.uniform, false}) + " + " + cast_to("i64", at) + " : 0l)";
+      if (!mask.empty())
+        text = start + "0, " + mask + " ? " + as_i64({side.uniform, false}) + " + " + cast_to("i64", at) + " : 0l)";
     }
     context.line((mask.empty() || (side.buffer && zero) ? "const " : "") + type + " " + name + " = " + text + ";");
     if (!mask.empty() && (!side.buffer || !zero)) {
@@ -263,10 +277,12 @@ Status print_store_global(Context& context, const kernel::StoreGlobal& store) {
     const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes);
     const std::string value = registers_value(storage, store.regs, piece.registers);
     if (side.buffer) {
-      context.line("store_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " + (mask.empty() ? at : mask + " ? " + at + " : buffer_outside") + ", " + value + ");");
+      context.line("store_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " +
+                   (mask.empty() ? at : mask + " ? " + at + " : buffer_outside") + ", " + value + ");");
       continue;
     }
-    const std::string text = "store_global<" + type + ", " + std::to_string(alignment(side, piece.registers.size())) + ">(" + side.base + ", " + side.uniform + ", " + at + ", " + value + ");";
+    const std::string text = "store_global<" + type + ", " + std::to_string(alignment(side, piece.registers.size())) +
+                             ">(" + side.base + ", " + side.uniform + ", " + at + ", " + value + ");";
     context.line(mask.empty() ? text : "if (" + mask + ") " + text);
   }
   return ok();

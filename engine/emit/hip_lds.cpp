@@ -1,5 +1,6 @@
-// LDS addresses and accesses. A swizzled address is rows + (column ^ f(row)); as long as lane bits and constants do not meet
-// in one bit, f splits, so that each lane computes one base at the kernel's start and every access is base ^ constant + constant.
+// LDS addresses and accesses. A swizzled address is rows + (column ^ f(row)); as long as lane bits and constants do not
+// meet in one bit, f splits, so that each lane computes one base at the kernel's start and every access is base ^
+// constant + constant.
 #include "engine/emit/hip_context.hpp"
 
 namespace kiln::emit::hip {
@@ -58,12 +59,14 @@ std::string plus(const std::string& text, std::int64_t constant) {
   return text == "0u" ? unsigned_text(constant) : text + " + " + unsigned_text(constant);
 }
 
-std::string split_address(Context& context, const RegLayout& layout, const LdsLayout& lds, std::int64_t row, std::int64_t column,
-                          std::int64_t offset, const LanePart& rows, const LanePart& columns) {
+std::string split_address(Context& context, const RegLayout& layout, const LdsLayout& lds, std::int64_t row,
+                          std::int64_t column, std::int64_t offset, const LanePart& rows, const LanePart& columns) {
   LanePart row_bytes = rows, column_bytes = columns;
   for (auto* bits : {&row_bytes.lane, &row_bytes.wave}) for (auto& value : *bits) value *= lds.pitch_bytes();
-  for (std::size_t i = 0; i < columns.lane.size(); ++i) column_bytes.lane[i] = (columns.lane[i] * lds.element_bytes) ^ swizzle_of(lds, rows.lane[i]);
-  for (std::size_t i = 0; i < columns.wave.size(); ++i) column_bytes.wave[i] = (columns.wave[i] * lds.element_bytes) ^ swizzle_of(lds, rows.wave[i]);
+  for (std::size_t i = 0; i < columns.lane.size(); ++i)
+    column_bytes.lane[i] = (columns.lane[i] * lds.element_bytes) ^ swizzle_of(lds, rows.lane[i]);
+  for (std::size_t i = 0; i < columns.wave.size(); ++i)
+    column_bytes.wave[i] = (columns.wave[i] * lds.element_bytes) ^ swizzle_of(lds, rows.wave[i]);
   (void)layout;
   const std::int64_t moved = (column * lds.element_bytes) ^ swizzle_of(lds, row);
   const std::int64_t meets = moved & or_of(column_bytes);   // the rest has bits of its own: adding is enough
@@ -86,11 +89,14 @@ std::string lds_address(Context& context, const RegLayout& layout, int storage, 
   const LanePart rows = lane_part(layout, row_weight), columns = lane_part(layout, column_weights(lds));
   if (lds.xor_basis.empty()) {
     LanePart bytes = rows;
-    for (std::size_t i = 0; i < rows.lane.size(); ++i) bytes.lane[i] = rows.lane[i] * lds.pitch_bytes() + columns.lane[i] * lds.element_bytes;
-    for (std::size_t i = 0; i < rows.wave.size(); ++i) bytes.wave[i] = rows.wave[i] * lds.pitch_bytes() + columns.wave[i] * lds.element_bytes;
+    for (std::size_t i = 0; i < rows.lane.size(); ++i)
+      bytes.lane[i] = rows.lane[i] * lds.pitch_bytes() + columns.lane[i] * lds.element_bytes;
+    for (std::size_t i = 0; i < rows.wave.size(); ++i)
+      bytes.wave[i] = rows.wave[i] * lds.pitch_bytes() + columns.wave[i] * lds.element_bytes;
     return plus(context.lane_sum(bytes), offset + row * lds.pitch_bytes() + column * lds.element_bytes);
   }
-  if (disjoint(rows, row) && disjoint(columns, column)) return split_address(context, layout, lds, row, column, offset, rows, columns);
+  if (disjoint(rows, row) && disjoint(columns, column))
+    return split_address(context, layout, lds, row, column, offset, rows, columns);
   std::vector<std::string> coordinate;
   for (std::size_t axis = 0; axis < constant.size(); ++axis) {
     std::vector<std::int64_t> weights(constant.size(), 0);
@@ -106,18 +112,22 @@ std::string lds_address_of(Context& context, int storage, const std::vector<std:
   std::string row;
   for (std::size_t axis = 0; axis < coordinate.size(); ++axis) {
     if (weights[axis] == 0 && static_cast<int>(axis) == lds.contiguous) continue;
-    row += (row.empty() ? "" : " + ") + coordinate[axis] + (weights[axis] == 1 ? "" : " * " + unsigned_text(weights[axis]));
+    row += (row.empty() ? "" : " + ") + coordinate[axis] +
+           (weights[axis] == 1 ? "" : " * " + unsigned_text(weights[axis]));
   }
   if (row.empty()) row = "0u";
   const std::string column = coordinate[lds.contiguous] + " * " + unsigned_text(lds.element_bytes);
-  const std::string offset = context.storage(storage).offset_bytes == 0 ? "" : " + " + unsigned_text(context.storage(storage).offset_bytes);
-  if (lds.xor_basis.empty()) return "((" + row + ") * " + unsigned_text(lds.pitch_bytes()) + " + " + column + offset + ")";
+  const std::string offset =
+      context.storage(storage).offset_bytes == 0 ? "" : " + " + unsigned_text(context.storage(storage).offset_bytes);
+  if (lds.xor_basis.empty())
+    return "((" + row + ") * " + unsigned_text(lds.pitch_bytes()) + " + " + column + offset + ")";
   const std::string name = context.fresh("w");
   context.line("const u32 " + name + " = " + row + ";");
   std::string swizzle;
   for (std::size_t bit = 0; bit < lds.xor_basis.size(); ++bit) {
     if (lds.xor_basis[bit] == 0) continue;
-    swizzle += " ^ ((" + name + " >> " + std::to_string(bit) + " & 1u) * " + unsigned_text(lds.xor_basis[bit] * lds.chunk_bytes) + ")";
+    swizzle += " ^ ((" + name + " >> " + std::to_string(bit) + " & 1u) * " +
+               unsigned_text(lds.xor_basis[bit] * lds.chunk_bytes) + ")";
   }
   return "(" + name + " * " + unsigned_text(lds.pitch_bytes()) + " + (" + column + swizzle + ")" + offset + ")";
 }
@@ -142,7 +152,8 @@ struct Access { std::vector<int> registers; std::string address; };
 Result<std::vector<Access>> accesses_of(Context& context, int regs, const kernel::LdsRef& ref, int vector_bytes) {
   const kernel::Storage& from = context.storage(regs);
   const kernel::Storage& lds = context.storage(ref.storage);
-  if (from.dtype != lds.dtype) return Error(ErrorCode::unsupported, "an LDS access that converts between element types");
+  if (from.dtype != lds.dtype)
+    return Error(ErrorCode::unsupported, "an LDS access that converts between element types");
   KILN_TRY(const auto vectors, kernel::vector_accesses(from, lds.lds_layout.contiguous, vector_bytes));
   KILN_TRY(const std::string stage, stage_text(context, ref));
   std::vector<Access> accesses;
@@ -160,7 +171,8 @@ Status print_load_lds(Context& context, const kernel::LoadLds& load) {
   const kernel::Storage& storage = context.storage(load.regs);
   KILN_TRY(const auto accesses, accesses_of(context, load.regs, load.from, load.vector_bytes));
   for (const auto& access : accesses) {
-    const std::string type = data_type(storage.dtype, static_cast<int>(access.registers.size())), name = context.fresh("x");
+    const std::string type = data_type(storage.dtype, static_cast<int>(access.registers.size())),
+                      name = context.fresh("x");
     context.line("const " + type + " " + name + " = load_lds<" + type + ">(lds, " + access.address + ");");
     registers_store(context, load.regs, access.registers, name);
   }
@@ -172,7 +184,8 @@ Status print_store_lds(Context& context, const kernel::StoreLds& store) {
   KILN_TRY(const auto accesses, accesses_of(context, store.regs, store.to, store.vector_bytes));
   for (const auto& access : accesses) {
     const std::string type = data_type(storage.dtype, static_cast<int>(access.registers.size()));
-    context.line("store_lds<" + type + ">(lds, " + access.address + ", " + registers_value(storage, store.regs, access.registers) + ");");
+    context.line("store_lds<" + type + ">(lds, " + access.address + ", " +
+                 registers_value(storage, store.regs, access.registers) + ");");
   }
   return ok();
 }

@@ -11,9 +11,10 @@ Status print_fill_lds(Context& context, int id, const std::string& value) {
   const std::string bytes = std::to_string(dtype_bytes(storage.dtype));
   const std::string from = unsigned_text(storage.offset_bytes);
   context.line("#pragma clang loop unroll(disable)");
-  context.line("for (u32 " + name + " = thread * " + bytes + "u; " + name + " < " + unsigned_text(storage.stage_bytes() * storage.stages) + "; " +
-               name + " += " + std::to_string(context.launch.threads) + "u * " + bytes + "u) store_lds<" + type + ">(lds, " + from + " + " + name +
-               ", " + cast_to(type, value) + ");");
+  context.line("for (u32 " + name + " = thread * " + bytes + "u; " + name + " < " +
+               unsigned_text(storage.stage_bytes() * storage.stages) + "; " + name +
+               " += " + std::to_string(context.launch.threads) + "u * " + bytes + "u) store_lds<" + type + ">(lds, " +
+               from + " + " + name + ", " + cast_to(type, value) + ");");
   return ok();
 }
 
@@ -32,8 +33,9 @@ Status print_item(Context& context, const bound::MapItem& item, const MapPoint& 
     if (tensor.elements_span() == 0) return ok();
     KILN_TRY(const ElementPlace place, tensor_place(context, tensor, item.indices, &point));
     const std::string type = element_type(tensor.dtype);
-    context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_global<" + type + ", " + std::to_string(dtype_bytes(tensor.dtype)) +
-                 ">(p" + std::to_string(item.target) + ", 0, " + place.offset + ", " + cast_to(type, value.text) + ");");
+    context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_global<" + type + ", " +
+                 std::to_string(dtype_bytes(tensor.dtype)) + ">(p" + std::to_string(item.target) + ", 0, " +
+                 place.offset + ", " + cast_to(type, value.text) + ");");
     return ok();
   }
   const kernel::Storage& storage = context.storage(item.target);
@@ -44,7 +46,8 @@ Status print_item(Context& context, const bound::MapItem& item, const MapPoint& 
   }
   KILN_TRY(const ElementPlace place, lds_place(context, item.target, item.indices, &point));
   const std::string type = element_type(storage.dtype);
-  context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_lds<" + type + ">(lds, " + place.offset + ", " + cast_to(type, value.text) + ");");
+  context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_lds<" + type + ">(lds, " + place.offset +
+               ", " + cast_to(type, value.text) + ");");
   return ok();
 }
 
@@ -65,7 +68,8 @@ Status print_fill(Context& context, const kernel::Fill& fill) {
   if (!zero && dwords) value = "four_bytes(u8(" + value + "), u8(" + value + "), u8(" + value + "), u8(" + value + "))";
   for (int reg = 0; reg < registers; reg += step) {
     const std::string to = "r" + std::to_string(fill.storage) + "[" + std::to_string(reg / step) + "]";
-    context.line(to + " = " + (step == 1 ? value : data_type(storage.dtype, step) + "(" + (zero ? "0" : value) + ")") + ";");
+    context.line(to + " = " + (step == 1 ? value : data_type(storage.dtype, step) + "(" + (zero ? "0" : value) + ")") +
+                 ";");
   }
   return ok();
 }

@@ -34,7 +34,8 @@ Status print_mma(Context& context, const kernel::Mma& mma) {
     const std::string type = data_type(c.dtype, instruction->result_elements);
     const bool first = begun.insert(step.c).second;
     const std::string sum = mma.clear && first ? type + "(0)" : registers_value(c, mma.c, results);
-    const std::string call = function + "(" + (mma.swapped ? from_b + ", " + from_a : from_a + ", " + from_b) + ", " + sum + ")";
+    const std::string call =
+        function + "(" + (mma.swapped ? from_b + ", " + from_a : from_a + ", " + from_b) + ", " + sum + ")";
     if (c.vector_elements == instruction->result_elements) {
       context.line(registers_value(c, mma.c, results) + " = " + call + ";");
       continue;

@@ -1,4 +1,5 @@
-// Reductions: a lane's registers first, then lanes by butterfly, then waves through LDS. f16 and bf16 are combined in f32.
+// Reductions: a lane's registers first, then lanes by butterfly, then waves through LDS. f16 and bf16 are combined in
+// f32.
 #include "engine/emit/hip_context.hpp"
 
 namespace kiln::emit::hip {
@@ -34,9 +35,11 @@ struct Combiner {
 };
 
 // `type` of `name` with the values of one lane combined.
-Status print_registers(Context& context, const Combiner& combiner, const std::vector<std::string>& values, const std::string& name) {
+Status print_registers(Context& context, const Combiner& combiner, const std::vector<std::string>& values,
+                       const std::string& name) {
   const std::string type = type_name(combiner.type);
-  const bool chain = is_maximum(combiner.op) && (combiner.type == DType::f32 || combiner.type == DType::f64) && values.size() > 2;
+  const bool chain =
+      is_maximum(combiner.op) && (combiner.type == DType::f32 || combiner.type == DType::f64) && values.size() > 2;
   if (!chain) {
     KILN_TRY(const std::string text, combiner.tree(values, 0, values.size()));
     context.line(type + " " + name + " = " + text + ";");
@@ -53,18 +56,21 @@ Status print_registers(Context& context, const Combiner& combiner, const std::ve
   return ok();
 }
 
-Status print_lanes(Context& context, const Combiner& combiner, const kernel::Storage& from, int axis, const std::string& name) {
+Status print_lanes(Context& context, const Combiner& combiner, const kernel::Storage& from, int axis,
+                   const std::string& name) {
   for (int bit = 0; bit < from.reg_layout.lane.bits(); ++bit) {
     if (from.reg_layout.lane.vectors[bit][axis] == 0) continue;
     const std::string exchange = "exchange<" + std::to_string(1 << bit) + ">(";
-    const std::string other = combiner.type == DType::boolean ? "bool(" + exchange + "u8(" + name + "), lane))" : exchange + name + ", lane)";
+    const std::string other =
+        combiner.type == DType::boolean ? "bool(" + exchange + "u8(" + name + "), lane))" : exchange + name + ", lane)";
     KILN_TRY(const std::string text, combiner.combined(name, other));
     context.line(name + " = " + text + ";");
   }
   return ok();
 }
 
-std::vector<std::string> values_of(const kernel::Storage& from, const kernel::Reduce& reduce, const layout::Coordinate& kept, const Combiner& combiner) {
+std::vector<std::string> values_of(const kernel::Storage& from, const kernel::Reduce& reduce,
+                                   const layout::Coordinate& kept, const Combiner& combiner) {
   std::vector<std::string> values;
   for (int reg = 0; reg < from.reg_layout.registers(); ++reg) {
     auto place = from.reg_layout.of_register(reg);
@@ -75,7 +81,8 @@ std::vector<std::string> values_of(const kernel::Storage& from, const kernel::Re
       if (is_float(combiner.type)) value = "absolute<" + type_name(combiner.type) + ">(" + value + ")";
       else if (is_integer(combiner.type)) value = "magnitude<" + type_name(combiner.type) + ">(" + value + ")";
     }
-    if ((reduce.op == ReduceOp::any || reduce.op == ReduceOp::all) && combiner.type == DType::boolean) value = converted(value, combiner.type, DType::boolean);
+    if ((reduce.op == ReduceOp::any || reduce.op == ReduceOp::all) && combiner.type == DType::boolean)
+      value = converted(value, combiner.type, DType::boolean);
     values.push_back(value);
   }
   return values;
@@ -89,12 +96,13 @@ layout::RegLayout scratch_layout(const layout::RegLayout& to, const kernel::Redu
   for (auto* basis : {&result.reg, &result.lane, &result.wave}) {
     for (auto& vector : basis->vectors) vector.insert(vector.begin(), 0);
   }
-  for (std::size_t i = 0; own && i < parts.wave_bits.size(); ++i) result.wave.vectors[parts.wave_bits[i]][0] = std::int64_t(1) << i;
+  for (std::size_t i = 0; own && i < parts.wave_bits.size(); ++i)
+    result.wave.vectors[parts.wave_bits[i]][0] = std::int64_t(1) << i;
   return result;
 }
 
-Status print_waves(Context& context, const Combiner& combiner, const kernel::Reduce& reduce, const kernel::ReduceParts& parts,
-                   const std::vector<std::string>& names) {
+Status print_waves(Context& context, const Combiner& combiner, const kernel::Reduce& reduce,
+                   const kernel::ReduceParts& parts, const std::vector<std::string>& names) {
   const kernel::Storage& to = context.storage(reduce.to);
   if (reduce.scratch < 0) return Error(ErrorCode::unsupported, "a reduction across waves without scratch");
   const DType held = context.storage(reduce.scratch).dtype;
@@ -107,12 +115,14 @@ Status print_waves(Context& context, const Combiner& combiner, const kernel::Red
   };
   for (std::size_t reg = 0; reg < names.size(); ++reg) {
     const std::string value = converted(names[reg], combiner.type, held);
-    context.line("store_lds<" + type + ">(lds, " + lds_address(context, own, reduce.scratch, place_of(reg, 0)) + ", " + cast_to(type, value) + ");");
+    context.line("store_lds<" + type + ">(lds, " + lds_address(context, own, reduce.scratch, place_of(reg, 0)) + ", " +
+                 cast_to(type, value) + ");");
   }
   print_barrier(context);
   for (std::size_t reg = 0; reg < names.size(); ++reg) {
     for (int part = 0; part < parts.count(); ++part) {
-      const std::string load = "load_lds<" + type + ">(lds, " + lds_address(context, all, reduce.scratch, place_of(reg, part)) + ")";
+      const std::string load =
+          "load_lds<" + type + ">(lds, " + lds_address(context, all, reduce.scratch, place_of(reg, part)) + ")";
       const std::string value = converted(held == DType::boolean ? "(" + load + " != 0)" : load, held, combiner.type);
       std::string text = value;
       if (part > 0) {
@@ -137,7 +147,8 @@ Status print_reduce(Context& context, const kernel::Reduce& reduce) {
   std::vector<std::string> names;
   for (int reg = 0; reg < to.reg_layout.registers(); ++reg) {
     const auto values = values_of(from, reduce, to.reg_layout.of_register(reg), combiner);
-    if (values.empty()) return Error(ErrorCode::unsupported, "a reduction whose result does not have its operand's layout");
+    if (values.empty())
+      return Error(ErrorCode::unsupported, "a reduction whose result does not have its operand's layout");
     names.push_back(context.fresh("y"));
     KILN_CHECK(print_registers(context, combiner, values, names.back()));
     KILN_CHECK(print_lanes(context, combiner, from, reduce.axis, names.back()));

@@ -8,7 +8,9 @@ using kernel::Storage;
 
 // 8-bit elements in vectors of four and more: LLVM would keep each in a register of its own, so they are held as u32.
 bool as_dwords(const Storage& storage) { return dtype_bits(storage.dtype) == 8 && storage.vector_elements % 4 == 0; }
-int held_per_vector(const Storage& storage) { return as_dwords(storage) ? storage.vector_elements / 4 : storage.vector_elements; }
+int held_per_vector(const Storage& storage) {
+  return as_dwords(storage) ? storage.vector_elements / 4 : storage.vector_elements;
+}
 std::string held_type(const Storage& storage) { return as_dwords(storage) ? "u32" : element_type(storage.dtype); }
 
 std::string vector_of(const std::string& type, int count) {
@@ -58,7 +60,8 @@ std::string byte_of(const Storage& storage, int id, int reg) {
 std::string register_declaration(const Storage& storage, int id) {
   const int registers = storage.reg_layout.registers();
   const int vectors = (registers + storage.vector_elements - 1) / storage.vector_elements;
-  return vector_of(held_type(storage), held_per_vector(storage)) + " " + name_of(id) + "[" + std::to_string(vectors) + "];";
+  return vector_of(held_type(storage), held_per_vector(storage)) + " " + name_of(id) + "[" + std::to_string(vectors) +
+         "];";
 }
 
 std::string data_type(DType type, int elements) {
@@ -82,10 +85,12 @@ std::string register_store(const Storage& storage, int id, int reg, const std::s
 std::string registers_value(const Storage& storage, int id, const std::vector<int>& regs) {
   const int count = static_cast<int>(regs.size());
   const bool dwords = packs_dwords(storage.dtype, count);
-  if (as_dwords(storage) && dwords && consecutive(regs) && regs[0] % 4 == 0) return held_run(storage, id, regs[0] / 4, count / 4);
+  if (as_dwords(storage) && dwords && consecutive(regs) && regs[0] % 4 == 0)
+    return held_run(storage, id, regs[0] / 4, count / 4);
   if (!as_dwords(storage) && !dwords && consecutive(regs)) return held_run(storage, id, regs[0], count);
   const auto raw = [&](int reg) { return as_dwords(storage) ? byte_of(storage, id, reg) : held(storage, id, reg); };
-  if (!dwords && count == 1) return as_dwords(storage) ? element_type(storage.dtype) + "(" + raw(regs[0]) + ")" : raw(regs[0]);
+  if (!dwords && count == 1)
+    return as_dwords(storage) ? element_type(storage.dtype) + "(" + raw(regs[0]) + ")" : raw(regs[0]);
   std::vector<std::string> elements;
   for (const int reg : regs) elements.push_back(raw(reg));
   return vector_value(storage.dtype, elements);
@@ -98,7 +103,8 @@ std::string vector_value(DType type, const std::vector<std::string>& elements) {
   std::string text;
   for (int i = 0; i < count; i += dwords ? 4 : 1) {
     if (i > 0) text += ", ";
-    text += dwords ? "four_bytes(u8(" + elements[i] + "), u8(" + elements[i + 1] + "), u8(" + elements[i + 2] + "), u8(" + elements[i + 3] + "))"
+    text += dwords ? "four_bytes(u8(" + elements[i] + "), u8(" + elements[i + 1] + "), u8(" + elements[i + 2] +
+                         "), u8(" + elements[i + 3] + "))"
                    : element_type(type) + "(" + elements[i] + ")";
   }
   return dwords && count == 4 ? text : data_type(type, count) + "{" + text + "}";
@@ -122,7 +128,8 @@ void registers_store(Context& context, int id, const std::vector<int>& regs, con
       } else if (!whole && values > 1) {
         value += "[" + std::to_string(i) + "]";
       }
-      const std::string to = whole ? name_of(id) + "[" + std::to_string((first + i) / per) + "]" : held(storage, id, first + i);
+      const std::string to =
+          whole ? name_of(id) + "[" + std::to_string((first + i) / per) + "]" : held(storage, id, first + i);
       context.line(to + " = " + value + ";");
       i += step;
     }
@@ -130,7 +137,9 @@ void registers_store(Context& context, int id, const std::vector<int>& regs, con
   }
   for (int i = 0; i < count; ++i) {
     std::string value = name;
-    if (dwords) value = "extract_byte(" + name + (count == 4 ? "" : "[" + std::to_string(i / 4) + "]") + ", " + std::to_string(i % 4) + ")";
+    if (dwords)
+      value = "extract_byte(" + name + (count == 4 ? "" : "[" + std::to_string(i / 4) + "]") + ", " +
+              std::to_string(i % 4) + ")";
     else if (count > 1) value += "[" + std::to_string(i) + "]";
     if (!as_dwords(storage)) {
       context.line(held(storage, id, regs[i]) + " = " + element_type(storage.dtype) + "(" + value + ");");

@@ -31,7 +31,7 @@ std::string real_literal(DType type, double value) {
   return text;
 }
 
-// ---- integers --------------------------------------------------------------------------------------------------------
+// ---- integers ------------------------------------------------------------------------------------------------------
 std::string modular(DType type, const std::string& a, const char* op, const std::string& b) {
   const std::string u = dtype_bits(type) == 64 ? "(u64)" : "(u32)";
   return cast_to(type_name(type), u + a + " " + op + " " + u + b);
@@ -73,7 +73,7 @@ Result<std::string> boolean_operation(Op op, const std::vector<std::string>& a) 
   }
 }
 
-// ---- floats ----------------------------------------------------------------------------------------------------------
+// ---- floats --------------------------------------------------------------------------------------------------------
 const char* comparison(Op op) {
   switch (op) {
     case Op::lt: return " < ";
@@ -122,7 +122,8 @@ Result<std::string> float_operation(Op op, DType type, const std::vector<std::st
     case Op::floor: return call("floor_of", a);
     case Op::ceil: return call("ceil_of", a);
     case Op::round: return call("round_of", a);
-    case Op::fma: return call(type == DType::f64 ? "__builtin_fma" : type == DType::f32 ? "__builtin_fmaf" : "__builtin_fmaf16", a);
+    case Op::fma:
+      return call(type == DType::f64 ? "__builtin_fma" : type == DType::f32 ? "__builtin_fmaf" : "__builtin_fmaf16", a);
     case Op::isnan: return "(" + a[0] + " != " + a[0] + ")";
     case Op::isinf: return "(absolute" + of + "(" + a[0] + ") == " + real_literal(type, INFINITY) + ")";
     default: return Error(ErrorCode::unsupported, std::string("operation ") + op_text(op) + " on " + name);
@@ -131,7 +132,15 @@ Result<std::string> float_operation(Op op, DType type, const std::vector<std::st
 
 bool native_f16(Op op) {
   switch (op) {
-    case Op::add: case Op::sub: case Op::mul: case Op::div: case Op::neg: case Op::abs: case Op::min: case Op::max: case Op::fma:
+    case Op::add:
+    case Op::sub:
+    case Op::mul:
+    case Op::div:
+    case Op::neg:
+    case Op::abs:
+    case Op::min:
+    case Op::max:
+    case Op::fma:
     case Op::isnan: case Op::isinf: return true;
     default: return false;
   }
@@ -197,7 +206,8 @@ Result<std::string> operation(Op op, DType type, const std::vector<std::string>&
   if (type == DType::boolean) return boolean_operation(op, args);
   if (!is_float(type)) return integer_operation(op, type, args);
   if (type == DType::bf16 && op == Op::fma) return call("fma_bf16", args);
-  if (type == DType::f64 || type == DType::f32 || (type == DType::f16 && native_f16(op))) return float_operation(op, type, args);
+  if (type == DType::f64 || type == DType::f32 || (type == DType::f16 && native_f16(op)))
+    return float_operation(op, type, args);
   std::vector<std::string> wide;
   for (const auto& arg : args) wide.push_back(converted(arg, type, DType::f32));
   KILN_TRY(const std::string result, float_operation(op, DType::f32, wide));
@@ -219,7 +229,8 @@ std::int64_t power_of_two_divisor(const Expr& expr, const std::map<int, std::int
     case Expr::Kind::select: return std::min(at(1), at(2));
     case Expr::Kind::cast: return expr.type == DType::index && !is_float(expr.args[0]->type) ? at(0) : 1;
     case Expr::Kind::binary: case Expr::Kind::call:
-      if (expr.op == Op::add || expr.op == Op::sub || expr.op == Op::min || expr.op == Op::max) return std::min(at(0), at(1));
+      if (expr.op == Op::add || expr.op == Op::sub || expr.op == Op::min || expr.op == Op::max)
+        return std::min(at(0), at(1));
       if (expr.op == Op::mul) return std::min(most, at(0) * at(1));
       return 1;
     default: return 1;

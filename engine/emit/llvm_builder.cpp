@@ -205,8 +205,17 @@ void Builder::store(const Value& value, const Value& at, int align, const std::s
   body_ += "  store " + value.typed() + ", " + at.typed() + ", align " + std::to_string(align) + scope + "\n";
 }
 
+Value Builder::opaque(const Value& mask) {
+  const int lanes = mask.type.lanes;
+  const Type wide = integer(lanes >= 8 ? 256 / lanes : std::max(32, 128 / lanes), lanes);  // a whole register
+  const Value bits = cast("sext", mask, wide);
+  const Value same = instruction(wide, "call " + text(wide) + " asm \"\", \"=x,0\"(" + bits.typed() + ")");
+  return compare("icmp slt", same, zero(wide));
+}
+
 Value Builder::load_masked(Type type, const Value& at, int align, const Value& mask, const Value& otherwise) {
-  return call("llvm.masked.load." + mangled(type) + ".p0", type, {at, mask, otherwise}, {"align " + std::to_string(align)});
+  const Value seen = opaque_masks_ ? opaque(mask) : mask;
+  return call("llvm.masked.load." + mangled(type) + ".p0", type, {at, seen, otherwise}, {"align " + std::to_string(align)});
 }
 
 void Builder::store_masked(const Value& value, const Value& at, int align, const Value& mask) {

@@ -86,6 +86,11 @@ class Builder {
   void jump(const std::string& label);
   void jump_if(const Value& condition, const std::string& then, const std::string& otherwise);
 
+  // Without AVX-512, LLVM 22 turns masked loads into whole ones where it finds the mask's lanes to be constant or undefined
+  // (X86's combineMaskedLoadConstantMask takes an undefined lane for an active one), and so reads memory that the mask
+  // excludes. With this set, masks of loads pass through an empty piece of assembly that it cannot look through.
+  void set_opaque_masks(bool opaque) { opaque_masks_ = opaque; }
+
   // ---- the module ----
   void line(const std::string& text) { body_ += text; body_ += '\n'; }
   void comment(const std::string& text) { body_ += "  ; " + text + "\n"; }
@@ -99,12 +104,14 @@ class Builder {
 
  private:
   void declare(const std::string& name, const std::string& result, const std::vector<Value>& args);
+  Value opaque(const Value& mask);
   std::string fresh() { return "%v" + std::to_string(next_++); }
 
   std::string body_, helpers_, globals_, current_;
   std::map<std::string, std::string> declarations_;
   std::map<std::string, bool> helper_names_;
   int next_ = 0;
+  bool opaque_masks_ = false;
 };
 
 }  // namespace kiln::emit::llvm_text

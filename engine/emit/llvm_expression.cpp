@@ -193,8 +193,9 @@ void Evaluator::check(const Memory& memory, const std::vector<Value>& indices, c
   for (int axis = 0; axis < memory.rank(); ++axis) {
     const Value& index = indices[axis];
     const std::int64_t extent = memory.extents[axis];
-    if (index.known && index.type.lanes == 1 && *index.known >= 0 && *index.known < extent) continue;
     const std::int64_t step = access.form == Access::Form::contiguous ? *lane_step(*exprs[axis]) : 0;
+    const bool same_in_all_lanes = step == 0 && index.type.lanes == 1;
+    if (same_in_all_lanes && index.known && *index.known >= 0 && *index.known < extent) continue;
     if (step == 1) {
       const Value after = ir_.call("llvm.ssub.sat.i64", integer(64), {Builder::constant(extent), index});
       const Value before = ir_.call("llvm.ssub.sat.i64", integer(64), {Builder::constant(0), index});

@@ -205,7 +205,8 @@ bound::ExprPtr substitute(const bound::ExprPtr& expr, int variable, const bound:
     changed = changed || args.back() != arg;
   }
   if (!changed) return expr;
-  if (expr->kind == Expr::Kind::binary && expr->type == DType::index) return bound::make_binary(expr->op, args[0], args[1]);
+  if (expr->kind == Expr::Kind::binary && expr->type == DType::index) return bound::make_binary(expr->op, args[0],
+      args[1]);
   Expr copy = *expr;
   copy.args = std::move(args);
   return std::make_shared<const Expr>(std::move(copy));

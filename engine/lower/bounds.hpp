@@ -1,5 +1,6 @@
-// What is known about index expressions: ranges and divisors of block ids, loop variables and map indices, and from these
-// whether an access can leave a tensor. Shared by all lowerings. Pure, apart from Facts being filled while walking down.
+// What is known about index expressions: ranges and divisors of block ids, loop variables and map indices, and from
+// these whether an access can leave a tensor. Shared by all lowerings. Pure, apart from Facts being filled while
+// walking down.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +29,8 @@ class Facts {
   // The variable of a loop over from, from + step, … < to.
   void set_loop(int variable, const bound::Expr& from, const bound::Expr& to, const bound::Expr& step);
   // An index 0 … extent-1, or the variable of a let.
-  void set_index(int variable, std::int64_t extent) { set(variable, {0, extent > 0 ? extent - 1 : 0}, extent > 1 ? 1 : 0); }
+  void set_index(int variable, std::int64_t extent) { set(variable, {0, extent > 0 ? extent - 1 : 0},
+                                                          extent > 1 ? 1 : 0); }
   void set_let(int variable, const bound::Expr& value);
 
   [[nodiscard]] Interval interval_of(int variable) const;
@@ -41,7 +43,8 @@ class Facts {
   std::vector<Known> variables_;
 };
 
-// All values of `expr` lie in the result. Elements of tiles and tensors, scalars and floats may be anything their type holds.
+// All values of `expr` lie in the result. Elements of tiles and tensors, scalars and floats may be anything their type
+// holds.
 Interval interval_of(const bound::Expr& expr, const Facts& facts);
 // Every value of `expr` is a multiple of the result; 0: the value is 0; 1: nothing known.
 std::int64_t divisor_of(const bound::Expr& expr, const Facts& facts);

@@ -23,8 +23,12 @@ struct TextCase {
 const std::vector<TextCase>& text_cases() {
   static const std::vector<TextCase> list = {
       {"gemm", "nt", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"transpose_b", "true"}}},
-      {"gemm", "nn_bf16_odd_bias_gelu", {{"M", "300"}, {"N", "257"}, {"K", "129"}, {"dtype", "bf16"}, {"bias", "true"}, {"activation", "gelu"}}},
-      {"flash_attention", "causal_512x64", {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "512"}, {"SK", "512"}, {"D", "64"}, {"causal", "true"}}},
+      {"gemm",
+       "nn_bf16_odd_bias_gelu",
+       {{"M", "300"}, {"N", "257"}, {"K", "129"}, {"dtype", "bf16"}, {"bias", "true"}, {"activation", "gelu"}}},
+      {"flash_attention",
+       "causal_512x64",
+       {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "512"}, {"SK", "512"}, {"D", "64"}, {"causal", "true"}}},
       {"softmax", "33x1000", {{"M", "33"}, {"N", "1000"}}},
       {"rmsnorm", "33x1000", {{"M", "33"}, {"N", "1000"}}},
   };
@@ -39,7 +43,8 @@ std::string file_text(const std::string& path) {
 }
 
 Result<std::string> emitted_text(const TextCase& one, const std::string& target_text) {
-  KILN_TRY(const auto program, tile::read_program(file_text(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + one.program + ".json")));
+  KILN_TRY(const auto program,
+           tile::read_program(file_text(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + one.program + ".json")));
   KILN_TRY(const auto target, target::parse_target(target_text));
   Budget budget(10000000);
   KILN_TRY(const auto bound, specialize::specialize(program, {one.set, {}, {}}, target, budget));
@@ -70,7 +75,8 @@ TEST(HipText, IsDeterministic) {
   EXPECT_EQ(*first, *second);
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, HipTextGolden, testing::Values("gfx90a", "gfx942", "gfx950", "gfx1100"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Targets, HipTextGolden, testing::Values("gfx90a", "gfx942", "gfx950", "gfx1100"),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace kiln

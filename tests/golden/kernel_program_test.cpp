@@ -30,11 +30,14 @@ const std::vector<Case>& cases() {
   static const std::vector<Case> list = {
       {"gemm", "nn", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}}},
       {"gemm", "nt", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"transpose_b", "true"}}},
-      {"gemm", "tn_bf16_bias_gelu", {{"M", "2048"}, {"N", "2048"}, {"K", "512"}, {"dtype", "bf16"}, {"transpose_a", "true"}, {"bias", "true"}, {"activation", "gelu"}}},
+      {"gemm", "tn_bf16_bias_gelu", {{"M", "2048"}, {"N", "2048"}, {"K", "512"}, {"dtype", "bf16"},
+          {"transpose_a", "true"}, {"bias", "true"}, {"activation", "gelu"}}},
       {"gemm", "nn_f32_odd", {{"M", "300"}, {"N", "257"}, {"K", "129"}, {"dtype", "f32"}}},
       {"gemm", "nt_i8", {{"M", "1024"}, {"N", "1024"}, {"K", "1024"}, {"dtype", "i8"}, {"transpose_b", "true"}}},
-      {"flash_attention", "causal_512x64", {{"B", "2"}, {"H", "4"}, {"HKV", "4"}, {"S", "512"}, {"SK", "512"}, {"D", "64"}, {"causal", "true"}}},
-      {"flash_attention", "grouped_4096x128", {{"B", "1"}, {"H", "8"}, {"HKV", "2"}, {"S", "4096"}, {"SK", "4096"}, {"D", "128"}}},
+      {"flash_attention", "causal_512x64", {{"B", "2"}, {"H", "4"}, {"HKV", "4"}, {"S", "512"}, {"SK", "512"},
+          {"D", "64"}, {"causal", "true"}}},
+      {"flash_attention", "grouped_4096x128", {{"B", "1"}, {"H", "8"}, {"HKV", "2"}, {"S", "4096"}, {"SK", "4096"},
+          {"D", "128"}}},
       {"softmax", "33x1000", {{"M", "33"}, {"N", "1000"}, {"dtype", "f16"}}},
       {"rmsnorm", "33x1000", {{"M", "33"}, {"N", "1000"}}},
   };
@@ -42,7 +45,8 @@ const std::vector<Case>& cases() {
 }
 
 std::string lowered_text(const Case& one, const std::string& target_text) {
-  const auto program = tile::read_program(read_file(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + one.program + ".json"));
+  const auto program = tile::read_program(read_file(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" +
+                                                    one.program + ".json"));
   if (!program) return to_text(program.error());
   const auto target = target::parse_target(target_text);
   if (!target) return to_text(target.error());
@@ -52,7 +56,8 @@ std::string lowered_text(const Case& one, const std::string& target_text) {
   const auto made = lower::lower(*bound, *target, 0, budget);
   if (!made) return to_text(made.error());
   std::string text = kernel::print(made->program);
-  for (const auto& decision : made->decisions) text += "decided " + decision.step + ", " + decision.subject + ": " + decision.text + "\n";
+  for (const auto& decision : made->decisions) text += "decided " + decision.step + ", " + decision.subject + ": " +
+      decision.text + "\n";
   for (const auto& line : made->bounds_left) text += "bounds left: " + line + "\n";
   return text;
 }
@@ -62,9 +67,11 @@ std::string first_difference(const std::string& was, const std::string& is) {
   std::stringstream old_text(was), new_text(is);
   for (int line = 1;; ++line) {
     std::string before, after;
-    const bool more_before = static_cast<bool>(std::getline(old_text, before)), more_after = static_cast<bool>(std::getline(new_text, after));
+    const bool more_before = static_cast<bool>(std::getline(old_text, before)),
+        more_after = static_cast<bool>(std::getline(new_text, after));
     if (!more_before && !more_after) return "";
-    if (before != after || more_before != more_after) return "line " + std::to_string(line) + ": '" + after + "' was '" + before + "'";
+    if (before != after || more_before != more_after) return "line " + std::to_string(line) + ": '" + after +
+        "' was '" + before + "'";
   }
 }
 

@@ -260,6 +260,7 @@ class Walker {
     auto shape = from.shape;
     if (!require(node.axis >= 0 && node.axis < static_cast<int>(shape.size()), "no such axis")) return;
     shape.erase(shape.begin() + node.axis);
+    if (shape.empty()) shape.push_back(1);  // a single number is a tile of one element
     if (!require(shape == to.shape, to.name + " has not the shape of " + from.name + " without axis " +
                  std::to_string(node.axis))) {
       return;

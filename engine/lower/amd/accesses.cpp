@@ -66,7 +66,8 @@ class Collector {
 
 bool covers_all(const bound::Map& map, const TileAccess& access) {
   for (std::size_t i = 0; i < map.index.size(); ++i) {
-    if (map.extent[i] > 1 && std::find(access.axes.begin(), access.axes.end(), static_cast<int>(i)) == access.axes.end()) return false;
+    if (map.extent[i] > 1 && std::find(access.axes.begin(), access.axes.end(),
+                                       static_cast<int>(i)) == access.axes.end()) return false;
   }
   return true;
 }
@@ -86,7 +87,8 @@ bool fills_zero(const bound::ExprPtr& fill) {
   return fill->kind == bound::Expr::Kind::real ? fill->real == 0 && !std::signbit(fill->real) : is_zero(fill);
 }
 
-// Whether the hardware's linear check of a buffer does the work: indices past the end along this axis lie past the tensor.
+// Whether the hardware's linear check of a buffer does the work: indices past the end along this axis lie past the
+// tensor.
 bool buffer_checks(const bound::Tensor& tensor, int axis, const Interval& start, std::int64_t extent) {
   const std::int64_t stride = tensor.strides[axis];
   if (start.lo == start.hi) return false;  // one block: a mask costs nothing, and the verifier wants it
@@ -210,13 +212,16 @@ TensorSide tensor_access(const Subject& subject, const Facts& facts, const bound
       limit = bound::make_binary(Op::min, limit, bound::make_integer(tensor.shape[axis]));
     }
     const bool inside = !limit && stays_inside(*start[axis], use.extent, tensor.shape[axis], facts);
-    const bool covered = side.addressing == kernel::Addressing::buffer && !limit && buffer_checks(tensor, static_cast<int>(axis), at, use.extent);
+    const bool covered = side.addressing == kernel::Addressing::buffer && !limit &&
+        buffer_checks(tensor, static_cast<int>(axis), at, use.extent);
     side.ref.tile_axis.push_back(use.tile_axis);
     side.ref.limit.push_back(limit);
     side.ref.checked.push_back(!inside && !covered);
     if (!inside) {
-      side.left.push_back(std::string(side.load ? "load " : "store ") + tensor.name + " axis " + std::to_string(axis) + ": " +
-                          (limit ? "the limit is known at run time only" : how_it_leaves(*start[axis], use.extent, tensor.shape[axis], facts)) +
+      side.left.push_back(std::string(side.load ? "load " : "store ") + tensor.name + " axis " +
+                          std::to_string(axis) + ": " +
+                          (limit ? "the limit is known at run time only"
+                           : how_it_leaves(*start[axis], use.extent, tensor.shape[axis], facts)) +
                           (covered ? " (buffer bounds)" : ""));
     }
     const std::int64_t stride = tensor.strides[axis];

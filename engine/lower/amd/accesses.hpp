@@ -9,8 +9,9 @@
 
 namespace kiln::lower::amd {
 
-// The accesses of a map to one tile, taken together. Direct: every access names plain index variables, the same ones each
-// time, each over the whole axis (axes of extent 1: any index), so that a lane finds its elements in its own registers.
+// The accesses of a map to one tile, taken together. Direct: every access names plain index variables, the same ones
+// each time, each over the whole axis (axes of extent 1: any index), so that a lane finds its elements in its own
+// registers.
 struct TileAccess {
   int tile = -1;
   bool direct = true;
@@ -23,8 +24,8 @@ std::vector<TileAccess> direct_accesses(const Subject& subject, const bound::Map
 // The layout of the map's iteration space when a placed fragment is accessed with all indices; written ones first.
 std::optional<layout::RegLayout> iteration_layout(const Subject& subject, const Plan& plan, const bound::Map& map,
                                                   const std::vector<TileAccess>& accesses);
-// What an iteration space is rounded up to, so that every point is one lane's alone: powers of two where its extents cannot be
-// spread over lanes, and as many points as there are lanes.
+// What an iteration space is rounded up to, so that every point is one lane's alone: powers of two where its extents
+// cannot be spread over lanes, and as many points as there are lanes.
 std::vector<std::int64_t> padded_extents(const Subject& subject, const std::vector<std::int64_t>& extents);
 // Otherwise: the last index along lanes, over the padded extents.
 layout::RegLayout default_iteration(const Subject& subject, const Plan& plan, const bound::Map& map);

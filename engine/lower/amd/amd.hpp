@@ -1,4 +1,5 @@
-// Lowering for AMD targets (CDNA, RDNA). The steps are files of this folder, in the order of ARCHITECTURE.md's "Lowering".
+// Lowering for AMD targets (CDNA, RDNA). The steps are files of this folder, in the order of ARCHITECTURE.md's
+// "Lowering".
 #pragma once
 
 #include "engine/base/deadline.hpp"

@@ -23,8 +23,9 @@ Extents extents_of(const Subject& subject, const bound::Gemm& gemm) {
   return {c[0], c[1], gemm.transpose_a ? a[0] : a[1]};
 }
 
-// Whether rows of the result must lie within a wave: something reduces along n, or the result is an operand of another gemm.
-// Followed through maps and copies of fragments: tiles of equal shape that appear in one statement belong together.
+// Whether rows of the result must lie within a wave: something reduces along n, or the result is an operand of another
+// gemm. Followed through maps and copies of fragments: tiles of equal shape that appear in one statement belong
+// together.
 struct Ties {
   bool rows = false, columns = false;
 };
@@ -58,7 +59,8 @@ Ties ties_of(const Subject& subject, int result) {
       for (const int one : tiles) {
         if (!together[one]) continue;
         for (const int other : tiles) {
-          if (together[other] || subject.tile(other).shape != subject.tile(result).shape || subject.in_lds(other)) continue;
+          if (together[other] || subject.tile(other).shape != subject.tile(result).shape ||
+              subject.in_lds(other)) continue;
           together[other] = changed = true;
         }
       }
@@ -89,17 +91,20 @@ std::string no_instruction(const Subject& subject, const bound::Gemm& gemm, cons
   if (a.dtype != b.dtype) return std::string("operands of ") + dtype_name(a.dtype) + " and " + dtype_name(b.dtype);
   const auto list = subject.target.matrix_for(a.dtype, c.dtype);
   if (list.empty()) {
-    return subject.target.arch + " has no matrix instruction for " + dtype_name(a.dtype) + " into " + dtype_name(c.dtype);
+    return subject.target.arch + " has no matrix instruction for " + dtype_name(a.dtype) + " into " +
+        dtype_name(c.dtype);
   }
   return "tile " + std::to_string(size.m) + "x" + std::to_string(size.n) + "x" + std::to_string(size.k) +
          " is no multiple of " + std::to_string(list.back()->m) + "x" + std::to_string(list.back()->n) + "x" +
          std::to_string(list.back()->k);
 }
 
-// Cycles of one product over the whole block tile. LDS moves 128 bytes a cycle for all waves of a compute unit; it works
-// beside the matrix units, so the larger counts, with a part of the smaller for what does not overlap.
-double cycles_of(const Extents& size, const target::MatrixInstruction& one, const Choice& choice, int waves, int simds) {
-  const double wm = static_cast<double>(size.m) / (1 << choice.grid.m_bits), wn = static_cast<double>(size.n) / (1 << choice.grid.n_bits);
+// Cycles of one product over the whole block tile. LDS moves 128 bytes a cycle for all waves of a compute unit; it
+// works beside the matrix units, so the larger counts, with a part of the smaller for what does not overlap.
+double cycles_of(const Extents& size, const target::MatrixInstruction& one, const Choice& choice, int waves,
+                 int simds) {
+  const double wm = static_cast<double>(size.m) / (1 << choice.grid.m_bits),
+      wn = static_cast<double>(size.n) / (1 << choice.grid.n_bits);
   const double products = wm / one.m * (wn / one.n) * (static_cast<double>(size.k) / one.k);
   const double matrix = products * std::max(one.cycles, 8) * std::max(1.0, static_cast<double>(waves) / simds);
   const double issue = products * 4;
@@ -151,7 +156,8 @@ Status anchor_one(const Subject& subject, Plan& plan, const bound::Stmt& stmt, c
   made.a.in_registers = !subject.in_lds(gemm.a);
   made.b.in_registers = !subject.in_lds(gemm.b);
   if (subject.in_lds(gemm.c)) {
-    made.why_not = subject.odd[gemm.c] ? "the result's extents have too few factors of two" : "the result is a shared tile";
+    made.why_not = subject.odd[gemm.c] ? "the result's extents have too few factors of two"
+        : "the result is a shared tile";
     return ok();
   }
   const auto choice = choose(subject, plan, gemm, size);

@@ -1,5 +1,5 @@
-// Step 7, second part: barriers. A forward pass knows which LDS bytes and tensors were touched since the last barrier on any
-// path; a statement that would meet them gets a barrier in front. Loops are walked until nothing is added.
+// Step 7, second part: barriers. A forward pass knows which LDS bytes and tensors were touched since the last barrier
+// on any path; a statement that would meet them gets a barrier in front. Loops are walked until nothing is added.
 #include <algorithm>
 #include <optional>
 #include <set>
@@ -36,46 +36,71 @@ class Placer {
         continue;
       }
       const Touches touches = touches_of(launch_, statements[i]);
-      if (meets(pending, touches, statements[i])) {
-        // In front of loads from memory and hints that stand directly before: these need not wait, but waiting late would keep
-        // their addresses behind the barrier anyway; nothing in them touches LDS.
-        std::size_t at = i;
-        while (at > 0 && passes(statements[at - 1])) --at;
-        statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(at), {statements[i].pointer, "", kernel::Barrier{}});
-        ++count;
-        ++i;
-        pending = {};
-        for (std::size_t again = at + 1; again < i; ++again) add(pending, touches_of(launch_, statements[again]), statements[again]);
-      }
+      if (meets(pending, touches, statements[i])) i = place_before(statements, i, pending);
       add(pending, touches, statements[i]);
-      inner(statements[i], pending);
+      if (auto* loop = std::get_if<kernel::For>(&statements[i].node)) {
+        around_edge(*loop);
+        // What is still pending from before the loop is settled before it, not in every iteration.
+        if (!probing_ && needs_barrier(*loop, pending)) i = place_before(statements, i, pending);
+        loop = std::get_if<kernel::For>(&statements[i].node);
+        Pending inside = pending;
+        turn(*loop, inside);
+        pending.merge(inside);  // the loop may run or not
+      } else if (auto* branch = std::get_if<kernel::If>(&statements[i].node)) {
+        Pending otherwise = pending;
+        body(branch->then, pending);
+        body(branch->otherwise, otherwise);
+        pending.merge(otherwise);
+      }
     }
   }
 
  private:
-  void inner(kernel::Stmt& stmt, Pending& pending) {
-    if (auto* loop = std::get_if<kernel::For>(&stmt.node)) {
-      const Pending entry = pending;
-      Pending around = entry;
-      while (true) {
-        const int before = count;
-        Pending inside = around, next = entry;
-        loops_.push_back(loop);
-        body(loop->body, inside);
-        loops_.pop_back();
-        next.merge(inside);
-        if (count == before && next == around) break;
-        around = std::move(next);
-      }
-      pending = around;  // the loop may run or not
-      return;
+  // In front of loads from memory and hints that stand directly before: waiting behind them would only keep their
+  // addresses alive longer; nothing in them touches LDS. Gives back where the statement is now.
+  std::size_t place_before(kernel::Body& statements, std::size_t i, Pending& pending) {
+    pending = {};
+    if (probing_) {
+      found_ = true;
+      return i;
     }
-    if (auto* branch = std::get_if<kernel::If>(&stmt.node)) {
-      Pending otherwise = pending;
-      body(branch->then, pending);
-      body(branch->otherwise, otherwise);
-      pending.merge(otherwise);
+    std::size_t at = i;
+    while (at > 0 && passes(statements[at - 1])) --at;
+    statements.insert(statements.begin() + static_cast<std::ptrdiff_t>(at),
+                      {statements[i].pointer, "", kernel::Barrier{}});
+    ++count;
+    for (std::size_t again = at + 1; again <= i; ++again) {
+      add(pending, touches_of(launch_, statements[again]), statements[again]);
     }
+    return i + 1;
+  }
+
+  // One turn through the loop's body.
+  void turn(kernel::For& loop, Pending& pending) {
+    loops_.push_back(&loop);
+    body(loop.body, pending);
+    loops_.pop_back();
+  }
+
+  // Barriers that an iteration needs against the one before it.
+  void around_edge(kernel::For& loop) {
+    Pending around;
+    while (true) {
+      const int before = count;
+      Pending inside = around;
+      turn(loop, inside);
+      if (count == before && inside == around) return;
+      around = std::move(inside);
+    }
+  }
+
+  bool needs_barrier(kernel::For& loop, const Pending& entry) {
+    probing_ = true;
+    found_ = false;
+    Pending pending = entry;
+    turn(loop, pending);
+    probing_ = false;
+    return found_;
   }
 
   // Statements that a barrier may be moved in front of.
@@ -111,8 +136,10 @@ class Placer {
   bool meets(const Pending& pending, const Touches& touches, const kernel::Stmt& stmt) const {
     const auto reads = [&](int tensor) { return meets_write(tensor, pending, nullptr); };
     const auto writes = [&](int tensor) { return meets_write(tensor, pending, &stmt); };
-    return any_overlap(touches.lds_read, pending.lds_written) || any_overlap(touches.lds_written, pending.lds_written) ||
-           any_overlap(touches.lds_written, pending.lds_read) || any_of_them(touches.tensors_written, pending.tensors_read) ||
+    return any_overlap(touches.lds_read, pending.lds_written) ||
+        any_overlap(touches.lds_written, pending.lds_written) ||
+           any_overlap(touches.lds_written, pending.lds_read) ||
+               any_of_them(touches.tensors_written, pending.tensors_read) ||
            std::any_of(touches.tensors_read.begin(), touches.tensors_read.end(), reads) ||
            std::any_of(touches.tensors_written.begin(), touches.tensors_written.end(), writes);
   }
@@ -161,6 +188,7 @@ class Placer {
   }
 
   std::vector<const kernel::For*> loops_;
+  bool probing_ = false, found_ = false;   // probing: nothing is placed, found_ says whether something would be
   kernel::Launch& launch_;
 };
 

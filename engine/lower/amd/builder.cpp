@@ -60,7 +60,8 @@ std::string Builder::name_of(int tile) const {
   return name.empty() ? "t" + std::to_string(tile) : name;
 }
 
-int Builder::add_regs(const std::string& name, DType dtype, const layout::RegLayout& layout, int vector_elements, int tile) {
+int Builder::add_regs(const std::string& name, DType dtype, const layout::RegLayout& layout, int vector_elements,
+                      int tile) {
   kernel::Storage made;
   made.name = unique(name);
   made.dtype = dtype;
@@ -115,13 +116,15 @@ void Builder::load_lds(int regs, int lds, std::vector<std::int64_t> start, kerne
   int bytes = kernel::lds_vector_bytes(storage(regs), from);
   // A start that is no multiple of the run would leave vectors unaligned.
   if (!start.empty()) {
-    while (bytes > dtype_bytes(storage(regs).dtype) && start[from.contiguous] * from.element_bytes % bytes != 0) bytes /= 2;
+    while (bytes > dtype_bytes(storage(regs).dtype) &&
+           start[from.contiguous] * from.element_bytes % bytes != 0) bytes /= 2;
   }
   emit(body, kernel::LoadLds{regs, {lds, nullptr, std::move(start)}, bytes}, std::move(note));
 }
 
 void Builder::store_lds(int lds, int regs, kernel::Body& body) {
-  emit(body, kernel::StoreLds{regs, {lds, nullptr, {}}, kernel::lds_vector_bytes(storage(regs), storage(lds).lds_layout)});
+  emit(body, kernel::StoreLds{regs, {lds, nullptr, {}}, kernel::lds_vector_bytes(storage(regs),
+      storage(lds).lds_layout)});
 }
 
 int Builder::converted(int from, const layout::RegLayout& layout, DType dtype, kernel::Body& body) {
@@ -141,7 +144,8 @@ void Builder::convert_into(int from, int to, kernel::Body& body) {
     return;
   }
   // Move the narrower of the two types.
-  const DType moved = dtype_bytes(storage(from).dtype) <= dtype_bytes(storage(to).dtype) ? storage(from).dtype : storage(to).dtype;
+  const DType moved = dtype_bytes(storage(from).dtype) <= dtype_bytes(storage(to).dtype) ? storage(from).dtype
+      : storage(to).dtype;
   const int source = converted(from, storage(from).reg_layout, moved, body);
   const auto layout = scratch_layout(subject.target,
                                      {{target::LdsOperation::write, storage(source).reg_layout},
@@ -215,11 +219,13 @@ void Builder::set_tile(int tile, int regs, kernel::Body& body) {
     convert_into(regs, home, body);
     return;
   }
-  const int turned = reordered(converted(regs, storage(regs).reg_layout, storage(home).dtype, body), plan.tiles[tile].axes, body);
+  const int turned = reordered(converted(regs, storage(regs).reg_layout, storage(home).dtype, body),
+                               plan.tiles[tile].axes, body);
   store_lds(home, turned, body);
 }
 
-std::vector<bound::ExprPtr> unit_indices_dropped(const std::vector<std::int64_t>& shape, std::vector<bound::ExprPtr> indices) {
+std::vector<bound::ExprPtr> unit_indices_dropped(const std::vector<std::int64_t>& shape,
+                                                 std::vector<bound::ExprPtr> indices) {
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     if (shape[axis] == 1) indices[axis] = bound::make_integer(0);
   }
@@ -270,7 +276,8 @@ bound::ExprPtr Builder::uniform(const bound::ExprPtr& expr, kernel::Body& body) 
   std::map<int, int> moved;
   for (const int tile : tiles) {
     const int home = storage_of(tile);
-    const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}}, storage(home).dtype);
+    const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}},
+                                       storage(home).dtype);
     moved[tile] = add_lds("scratch", storage(home).dtype, layout);
     store_lds(moved[tile], home, body);
   }

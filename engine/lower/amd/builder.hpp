@@ -1,4 +1,5 @@
-// Emission of one launch's kernel statements from its plan: storages, conversions, expressions, and a translator a statement.
+// Emission of one launch's kernel statements from its plan: storages, conversions, expressions, and a translator a
+// statement.
 #pragma once
 
 #include <map>
@@ -22,7 +23,8 @@ class Builder {
   Builder(const Subject& subject, const Plan& plan, Lowered& report);
 
   // ---- storages ----
-  int add_regs(const std::string& name, DType dtype, const layout::RegLayout& layout, int vector_elements = 1, int tile = -1);
+  int add_regs(const std::string& name, DType dtype, const layout::RegLayout& layout, int vector_elements = 1,
+               int tile = -1);
   int add_lds(const std::string& name, DType dtype, const layout::LdsLayout& layout, int tile = -1);
   // Where the tile lives: a fragment's home registers, a shared tile's LDS.
   int storage_of(int tile);
@@ -54,7 +56,8 @@ class Builder {
   // Sets the tile from registers that have the tile's shape.
   void set_tile(int tile, int regs, kernel::Body& body);
 
-  // An expression whose tile accesses name storages; fragments read elsewhere than in their own lane must be in `moved`.
+  // An expression whose tile accesses name storages; fragments read elsewhere than in their own lane must be in
+  // `moved`.
   [[nodiscard]] bound::ExprPtr rewrite(const bound::ExprPtr& expr, const std::map<int, int>& moved = {}) ;
   // For uniform expressions: fragments that they read are put into LDS first.
   bound::ExprPtr uniform(const bound::ExprPtr& expr, kernel::Body& body);
@@ -68,12 +71,14 @@ class Builder {
   Status translate_map(const bound::Map& map, kernel::Body& to);
   Status translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& to);
   Status translate_for(const bound::For& loop, kernel::Body& to);
-  Status translate_pipelined(const bound::For& loop, const std::vector<const bound::Stmt*>& prefetched, kernel::Body& to);
+  Status translate_pipelined(const bound::For& loop, const std::vector<const bound::Stmt*>& prefetched,
+                             kernel::Body& to);
   Status translate_reduce(const bound::Reduce& reduce, kernel::Body& to);
   Status translate_fill(const bound::Fill& fill, kernel::Body& to);
 
   // Copy from a tensor to a shared tile in its two halves, for prefetching.
-  Result<int> load_tile(const bound::Stmt& stmt, const bound::Copy& copy, const std::vector<bound::ExprPtr>& start, kernel::Body& to);
+  Result<int> load_tile(const bound::Stmt& stmt, const bound::Copy& copy, const std::vector<bound::ExprPtr>& start,
+                        kernel::Body& to);
   void store_tile(int regs, int tile, kernel::Body& to);
   // Reads of a gemm's operand slices; `slice` counts along k.
   int load_operand(const GemmPlan& gemm, bool is_a, std::int64_t slice, kernel::Body& to);
@@ -104,7 +109,8 @@ class Builder {
 };
 
 // Indices along axes of extent 1 can only be 0.
-std::vector<bound::ExprPtr> unit_indices_dropped(const std::vector<std::int64_t>& shape, std::vector<bound::ExprPtr> indices);
+std::vector<bound::ExprPtr> unit_indices_dropped(const std::vector<std::int64_t>& shape,
+                                                 std::vector<bound::ExprPtr> indices);
 
 // Tiles that a statement list writes or reads, by tile id (everything below it included).
 struct TileUse {

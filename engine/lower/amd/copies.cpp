@@ -43,7 +43,8 @@ class CopyMap {
   }
 
  private:
-  static bound::ExprPtr node(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args, std::int64_t integer = 0, Op op = Op::add) {
+  static bound::ExprPtr node(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args,
+                             std::int64_t integer = 0, Op op = Op::add) {
     bound::Expr made;
     made.kind = kind;
     made.type = type;
@@ -53,7 +54,8 @@ class CopyMap {
     return std::make_shared<const bound::Expr>(std::move(made));
   }
   DType type_of(const bound::Region& region) const {
-    return region.is_tensor ? builder_.subject.program.tensors[region.id].dtype : builder_.subject.tile(region.id).dtype;
+    return region.is_tensor ? builder_.subject.program.tensors[region.id].dtype
+        : builder_.subject.tile(region.id).dtype;
   }
   std::vector<bound::ExprPtr> indices(const bound::Region& region) const {
     std::vector<bound::ExprPtr> list;
@@ -66,16 +68,19 @@ class CopyMap {
     return list;
   }
   bound::ExprPtr element(const bound::Region& region, std::vector<bound::ExprPtr> at) const {
-    return node(region.is_tensor ? bound::Expr::Kind::tensor : bound::Expr::Kind::tile, type_of(region), std::move(at), region.id);
+    return node(region.is_tensor ? bound::Expr::Kind::tensor : bound::Expr::Kind::tile, type_of(region),
+                std::move(at), region.id);
   }
   // Reads outside give 0 by themselves; another fill, or a limit inside the tensor, is a selection.
-  bound::ExprPtr filled(bound::ExprPtr value, const bound::Region& region, const std::vector<bound::ExprPtr>& at) const {
+  bound::ExprPtr filled(bound::ExprPtr value, const bound::Region& region,
+                        const std::vector<bound::ExprPtr>& at) const {
     const auto zero = bound::make_integer(0);
     std::size_t ranged = 0;
     for (std::size_t axis = 0; axis < at.size(); ++axis) {
       auto end = bound::make_integer(builder_.subject.program.tensors[region.id].shape[axis]);
       if (region.ranged[axis]) {
-        if (ranged < copy_.limit.size() && copy_.limit[ranged]) end = bound::make_binary(Op::min, end, copy_.limit[ranged]);
+        if (ranged < copy_.limit.size() && copy_.limit[ranged]) end =
+            bound::make_binary(Op::min, end, copy_.limit[ranged]);
         ++ranged;
       }
       const auto above = node(bound::Expr::Kind::binary, DType::boolean, {at[axis], zero}, 0, Op::ge);
@@ -121,7 +126,8 @@ void make_uniform(Builder& builder, kernel::GlobalRef& ref, kernel::Body& to) {
 
 }  // namespace
 
-Result<int> Builder::load_tile(const bound::Stmt& stmt, const bound::Copy& copy, const std::vector<bound::ExprPtr>& start,
+Result<int> Builder::load_tile(const bound::Stmt& stmt, const bound::Copy& copy,
+                               const std::vector<bound::ExprPtr>& start,
                                kernel::Body& to) {
   const CopyPlan& made = plan.copies.at(&stmt);
   TensorSide side = tensor_access(subject, facts, copy, start);
@@ -133,7 +139,8 @@ Result<int> Builder::load_tile(const bound::Stmt& stmt, const bound::Copy& copy,
   const int regs = add_regs(name_of(side.tile) + "_next", subject.program.tensors[side.tensor].dtype, made.map);
   const int bytes = memory_bytes(storage(regs), made.memory_axis, elements);
   storage(regs).vector_elements = bytes / dtype_bytes(storage(regs).dtype);
-  if (layout::contiguous_registers(made.map, access_axis(made.memory_axis)) < storage(regs).vector_elements) storage(regs).vector_elements = 1;
+  const int run = layout::contiguous_registers(made.map, access_axis(made.memory_axis));
+  if (run < storage(regs).vector_elements) storage(regs).vector_elements = 1;
   bounds_left(side.left);
   make_uniform(*this, side.ref, to);
   emit(to, kernel::LoadGlobal{regs, side.ref, bytes, side.addressing, uniform(copy.fill, to)});
@@ -149,7 +156,8 @@ Status Builder::load_fragment(const bound::Copy& copy, const TensorSide& side, k
   const int home = storage_of(side.tile);
   const DType dtype = subject.program.tensors[side.tensor].dtype;
   const int regs = dtype == storage(home).dtype
-                       ? home : add_regs(name_of(side.tile) + "_in", dtype, storage(home).reg_layout, storage(home).vector_elements);
+                       ? home : add_regs(name_of(side.tile) + "_in", dtype, storage(home).reg_layout,
+                                         storage(home).vector_elements);
   kernel::GlobalRef ref = side.ref;
   bounds_left(side.left);
   make_uniform(*this, ref, to);
@@ -210,7 +218,8 @@ Status Builder::translate_copy(const bound::Stmt& stmt, const bound::Copy& copy,
                      subject.tile(copy.from.id).shape == subject.tile(copy.to.id).shape;
   if (!whole || (subject.in_lds(copy.from.id) && subject.in_lds(copy.to.id))) return translate_copy_by_map(copy, to);
   const int layout_of = subject.in_lds(copy.to.id) ? copy.from.id : copy.to.id;
-  const int value = subject.in_lds(copy.from.id) ? value_of(copy.from.id, plan.tiles[layout_of].home, to) : storage_of(copy.from.id);
+  const int value = subject.in_lds(copy.from.id) ? value_of(copy.from.id, plan.tiles[layout_of].home, to)
+      : storage_of(copy.from.id);
   set_tile(copy.to.id, value, to);
   return ok();
 }

@@ -1,5 +1,6 @@
-// Step 9: the estimate that ranks candidates. Cycles of one block on one compute unit, registers of one lane, LDS of a block.
-// Shared layouts are chosen afterwards, for the candidate that is taken: they are free of conflicts wherever one exists.
+// Step 9: the estimate that ranks candidates. Cycles of one block on one compute unit, registers of one lane, LDS of a
+// block. Shared layouts are chosen afterwards, for the candidate that is taken: they are free of conflicts wherever one
+// exists.
 #include <algorithm>
 
 #include "engine/lower/amd/plan.hpp"
@@ -17,7 +18,8 @@ void add_gemm(const Subject& subject, const GemmPlan& gemm, double runs, int wav
     return;
   }
   const auto& one = *gemm.instruction;
-  const double products = static_cast<double>(gemm.result.registers()) / one.result_elements * static_cast<double>(gemm.k) / one.k;
+  const double products =
+      static_cast<double>(gemm.result.registers()) / one.result_elements * static_cast<double>(gemm.k) / one.k;
   const double per_simd = std::max(1.0, static_cast<double>(waves) / subject.target.simds);
   double lds = 0;
   int slice_registers = 0;
@@ -69,8 +71,10 @@ Cost estimate(const Subject& subject, const Plan& plan) {
   std::int64_t prefetched = 0;  // tiles of the next iteration, spread over the block
   for (const Site& site : subject.sites) {
     const auto* copy = node_of<bound::Copy>(*site.stmt);
-    if (!copy || site.depth == 0 || !copy->from.is_tensor || copy->to.is_tensor || !subject.in_lds(copy->to.id)) continue;
-    const std::int64_t bytes = subject.tile(copy->to.id).elements() * dtype_bytes(subject.program.tensors[copy->from.id].dtype);
+    if (!copy || site.depth == 0 || !copy->from.is_tensor || copy->to.is_tensor ||
+        !subject.in_lds(copy->to.id)) continue;
+    const std::int64_t bytes =
+        subject.tile(copy->to.id).elements() * dtype_bytes(subject.program.tensors[copy->from.id].dtype);
     prefetched += bytes / 4 / (static_cast<std::int64_t>(plan.waves) * subject.target.wave);
   }
   int fragments = 0;
@@ -82,7 +86,8 @@ Cost estimate(const Subject& subject, const Plan& plan) {
       fragments += dwords(plan.tiles[tile].home, dtype);
     }
   }
-  cost.registers += fragments + static_cast<int>(prefetched) + kept_registers(subject, plan) + 24;  // addresses, loop state
+  // addresses, loop state
+  cost.registers += fragments + static_cast<int>(prefetched) + kept_registers(subject, plan) + 24;
   return cost;
 }
 

@@ -14,12 +14,12 @@ struct Touches {
 };
 Touches touches_of(const kernel::Launch& launch, const kernel::Stmt& stmt);
 
-// lds_allocation.cpp: offsets of all LDS storages and the block's bytes. Storages share bytes when that is what makes them fit
-// `share_above` bytes and they are not needed at the same time. Gives back how many bytes sharing saved.
+// lds_allocation.cpp: offsets of all LDS storages and the block's bytes. Storages share bytes when that is what makes
+// them fit `share_above` bytes and they are not needed at the same time. Gives back how many bytes sharing saved.
 std::int64_t allocate_lds(kernel::Launch& launch, std::int64_t share_above);
 
-// barriers.cpp: a barrier before each statement that would otherwise meet LDS bytes, or elements of a tensor, that other waves
-// still write or read; loop back-edges included. As few as a forward pass needs. Gives back their number.
+// barriers.cpp: a barrier before each statement that would otherwise meet LDS bytes, or elements of a tensor, that
+// other waves still write or read; loop back-edges included. As few as a forward pass needs. Gives back their number.
 int place_barriers(kernel::Launch& launch);
 
 }  // namespace kiln::lower::amd

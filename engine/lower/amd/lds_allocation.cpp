@@ -1,5 +1,5 @@
-// Step 7, first part: where LDS storages lie. Lifetimes are ranges of statement numbers; a storage that carries a value around
-// a loop, or into or out of it, lives for the whole of the loop.
+// Step 7, first part: where LDS storages lie. Lifetimes are ranges of statement numbers; a storage that carries a value
+// around a loop, or into or out of it, lives for the whole of the loop.
 #include <algorithm>
 
 #include "engine/lower/amd/finish.hpp"
@@ -35,7 +35,8 @@ class Lifetimes {
   }
 
  private:
-  // The value is alive across the loop's edge: used inside and outside, or first used inside other than by writing all of it.
+  // The value is alive across the loop's edge: used inside and outside, or first used inside other than by writing all
+  // of it.
   static bool carried(const std::vector<Use>& uses, int loop) {
     bool inside = false, outside = false, first_is_write = true;
     for (const Use& use : uses) {
@@ -51,7 +52,8 @@ class Lifetimes {
     for (const auto& stmt : body) {
       const int at = next_++;
       const Touches touches = touches_of(launch_, stmt);
-      for (const int id : touches.lds_written) uses_[id].push_back({at, !touches.partial_write, open_, conditions_ > 0});
+      for (const int id : touches.lds_written) uses_[id].push_back({at, !touches.partial_write, open_,
+          conditions_ > 0});
       for (const int id : touches.lds_read) uses_[id].push_back({at, false, open_, conditions_ > 0});
       if (const auto* loop = std::get_if<kernel::For>(&stmt.node)) {
         const int number = static_cast<int>(loops_.size());
@@ -93,7 +95,8 @@ std::int64_t allocate_lds(kernel::Launch& launch, std::int64_t share_above) {
   launch.lds_bytes = apart;
   if (apart <= share_above) return 0;
   const Lifetimes lifetimes(launch);
-  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) { return size_of(launch.storages[a]) > size_of(launch.storages[b]); });
+  std::stable_sort(ids.begin(), ids.end(), [&](int a, int b) {
+      return size_of(launch.storages[a]) > size_of(launch.storages[b]); });
   std::vector<int> placed;
   std::int64_t total = 0;
   for (const int id : ids) {

@@ -1,5 +1,5 @@
-// Reductions of tiles whose extents cannot be spread over lanes: these are in LDS, are read into a padded array with the
-// operation's neutral element around them, and reduced there.
+// Reductions of tiles whose extents cannot be spread over lanes: these are in LDS, are read into a padded array with
+// the operation's neutral element around them, and reduced there.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -14,7 +14,8 @@ namespace {
 using bound::Expr;
 using bound::ExprPtr;
 
-ExprPtr make(Expr::Kind kind, DType type, std::vector<ExprPtr> args, std::int64_t integer = 0, Op op = Op::add, double real = 0) {
+ExprPtr make(Expr::Kind kind, DType type, std::vector<ExprPtr> args, std::int64_t integer = 0, Op op = Op::add,
+             double real = 0) {
   Expr made;
   made.kind = kind;
   made.type = type;
@@ -33,9 +34,11 @@ ExprPtr neutral(tile::ReduceOp op, DType type) {
   };
   const double infinity = std::numeric_limits<double>::infinity();
   const int bits = dtype_bits(type);
-  const std::int64_t least = !is_signed(type) ? 0 : bits >= 64 ? std::numeric_limits<std::int64_t>::min() : -(std::int64_t(1) << (bits - 1));
+  const std::int64_t least = !is_signed(type) ? 0 : bits >= 64 ? std::numeric_limits<std::int64_t>::min()
+      : -(std::int64_t(1) << (bits - 1));
   const std::int64_t most = type == DType::boolean ? 1
-                            : is_signed(type)      ? (bits >= 64 ? std::numeric_limits<std::int64_t>::max() : (std::int64_t(1) << (bits - 1)) - 1)
+                            : is_signed(type)      ? (bits >= 64 ? std::numeric_limits<std::int64_t>::max()
+                                                      : (std::int64_t(1) << (bits - 1)) - 1)
                             : bits >= 64           ? -1   // all bits
                                                    : (std::int64_t(1) << bits) - 1;
   switch (op) {
@@ -92,7 +95,8 @@ Status Builder::translate_odd_reduce(const bound::Reduce& reduce, kernel::Body& 
   bound::MapItem item;
   item.target = padded;
   item.indices = at;
-  item.value = inside ? make(Expr::Kind::select, from.dtype, {inside, element, neutral(reduce.op, from.dtype)}) : element;
+  item.value = inside ? make(Expr::Kind::select, from.dtype, {inside, element, neutral(reduce.op, from.dtype)})
+      : element;
   fill.body.push_back(std::move(item));
   fill.checked = {true, false};
   emit(to, std::move(fill), "padded to powers of two");
@@ -128,7 +132,8 @@ Status Builder::finish_odd_reduce(const bound::Reduce& reduce, int part, kernel:
   bound::MapItem item;
   item.target = home;
   item.indices = storage_indices(reduce.to, at);
-  item.value = reduce.accumulate ? combined(reduce.op, dtype, make(Expr::Kind::tile, dtype, item.indices, home), value) : value;
+  item.value = reduce.accumulate ? combined(reduce.op, dtype, make(Expr::Kind::tile, dtype, item.indices, home),
+                                            value) : value;
   map.body.push_back(std::move(item));
   map.checked = {true, true, true};
   emit(to, std::move(map));

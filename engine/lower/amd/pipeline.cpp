@@ -1,5 +1,5 @@
-// Step 5: loops. In a pipelined loop the tiles of the next iteration are loaded into registers before the products of this one;
-// operands that a loop does not change are read before it.
+// Step 5: loops. In a pipelined loop the tiles of the next iteration are loaded into registers before the products of
+// this one; operands that a loop does not change are read before it.
 #include <algorithm>
 
 #include "engine/lower/amd/builder.hpp"
@@ -58,9 +58,11 @@ bool writes_tensor(const bound::Body& body, int tensor) {
   return false;
 }
 
-// Whether this copy may be done at the top of the loop and its load an iteration earlier: its tile is written by nothing else in
-// the loop and not read before it, and where it reads depends on the loop variable and on what was known before the loop.
-bool can_prefetch(const Builder& builder, const bound::For& loop, std::size_t position, const std::vector<bool>& inner) {
+// Whether this copy may be done at the top of the loop and its load an iteration earlier: its tile is written by
+// nothing else in the loop and not read before it, and where it reads depends on the loop variable and on what was
+// known before the loop.
+bool can_prefetch(const Builder& builder, const bound::For& loop, std::size_t position,
+                  const std::vector<bool>& inner) {
   const auto* copy = node_of<bound::Copy>(loop.body[position]);
   if (!copy || !copy->from.is_tensor || copy->to.is_tensor || !builder.subject.in_lds(copy->to.id)) return false;
   if (!builder.plan.copies.contains(&loop.body[position])) return false;
@@ -70,7 +72,8 @@ bool can_prefetch(const Builder& builder, const bound::For& loop, std::size_t po
   for (const auto& expr : used) {
     if (expr && (uses_variable(*expr, inner) || reads_memory(*expr))) return false;
   }
-  for (const auto& limit : copy->limit) {  // limits stay as they are for the next tile: they must not depend on the loop
+  // limits stay as they are for the next tile: they must not depend on the loop
+  for (const auto& limit : copy->limit) {
     std::vector<bool> own(loop.var + 1, false);
     own[loop.var] = true;
     if (limit && uses_variable(*limit, own)) return false;
@@ -95,7 +98,8 @@ bound::ExprPtr variable_expr(int id) {
 
 // from + (to - from - 1) // step * step: the loop variable's last value, given that there is one.
 bound::ExprPtr last_value(const bound::For& loop) {
-  const auto span = bound::make_binary(Op::sub, bound::make_binary(Op::sub, loop.to, loop.from), bound::make_integer(1));
+  const auto span = bound::make_binary(Op::sub, bound::make_binary(Op::sub, loop.to, loop.from),
+                                       bound::make_integer(1));
   const auto steps = bound::make_binary(Op::floordiv, span, loop.step);
   return bound::make_binary(Op::add, loop.from, bound::make_binary(Op::mul, steps, loop.step));
 }
@@ -124,7 +128,8 @@ void Builder::keep_operands(const bound::Body& body, kernel::Body& to) {
       if (bytes / 4 > subject.target.vgprs_max / 8) continue;
       auto& list = is_a ? kept[stmt].a : kept[stmt].b;
       for (std::int64_t slice = 0; slice < slices; ++slice) list.push_back(load_operand(gemm, is_a, slice, to));
-      decide("pipeline", name_of(operand.tile), "operand read once before the loop and kept in " + std::to_string(bytes / 4) + " registers a lane");
+      decide("pipeline", name_of(operand.tile), "operand read once before the loop and kept in " +
+             std::to_string(bytes / 4) + " registers a lane");
     }
   }
 }
@@ -142,6 +147,11 @@ Status Builder::translate_for(const bound::For& loop, kernel::Body& to) {
     return ok();
   }
   if (runs) keep_operands(loop.body, to);
+  if (loop.kind == tile::For::Kind::pipelined && loop.stages > 2) {
+    return Error(ErrorCode::unsupported, "not yet on " + subject.target.arch + ": a pipelined loop of " +
+                                             std::to_string(loop.stages) + " stages (" + pointer +
+                                             "); 1, 2 or none given");
+  }
   if (loop.kind == tile::For::Kind::pipelined && loop.stages != 1) {
     std::vector<bool> inner;
     mark_variables(loop.body, inner);
@@ -180,7 +190,8 @@ Status Builder::translate_for(const bound::For& loop, kernel::Body& to) {
   return ok();
 }
 
-Status Builder::translate_pipelined(const bound::For& loop, const std::vector<const bound::Stmt*>& prefetched, kernel::Body& to) {
+Status Builder::translate_pipelined(const bound::For& loop, const std::vector<const bound::Stmt*>& prefetched,
+                                    kernel::Body& to) {
   const Facts before = facts;
   facts.set_loop(loop.var, *loop.from, *loop.to, *loop.step);
   const Facts inside = facts;
@@ -227,7 +238,8 @@ Status Builder::translate_pipelined(const bound::For& loop, const std::vector<co
   }
   emit(made.body, kernel::Sched{}, "keeps the loads in front");
   decide("pipeline", "loop " + out.variables[loop.var].name,
-         std::to_string(prefetched.size()) + " tiles of the next iteration are loaded into registers under this one's products; one LDS copy each");
+         std::to_string(prefetched.size()) +
+             " tiles of the next iteration are loaded into registers under this one's products; one LDS copy each");
   facts = inside;
   for (const auto& stmt : loop.body) {
     if (std::find(prefetched.begin(), prefetched.end(), &stmt) != prefetched.end()) continue;

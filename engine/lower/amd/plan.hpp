@@ -103,7 +103,8 @@ const Node* node_of(const bound::Stmt& stmt) { return std::get_if<Node>(&stmt.no
 
 // ---- the steps, each in its file ----
 
-// survey.cpp: the program with the starts of tiles that are taken whole written out, so that regions have all their axes.
+// survey.cpp: the program with the starts of tiles that are taken whole written out, so that regions have all their
+// axes.
 bound::Program with_full_regions(bound::Program program);
 // Every statement with its facts.
 Subject survey(const bound::Program& program, const bound::Launch& launch, const target::Target& target);

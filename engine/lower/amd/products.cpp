@@ -1,5 +1,5 @@
-// Matrix products: operands read from LDS a slice of k at a time, fragments as they are; by multiply and add where the target
-// has no matrix instruction for the types or the tile.
+// Matrix products: operands read from LDS a slice of k at a time, fragments as they are; by multiply and add where the
+// target has no matrix instruction for the types or the tile.
 #include <algorithm>
 
 #include "engine/lower/amd/builder.hpp"
@@ -8,7 +8,8 @@
 namespace kiln::lower::amd {
 namespace {
 
-bound::ExprPtr make_node(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args, std::int64_t integer = 0, Op op = Op::add) {
+bound::ExprPtr make_node(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args,
+                         std::int64_t integer = 0, Op op = Op::add) {
   bound::Expr made;
   made.kind = kind;
   made.type = type;
@@ -19,12 +20,48 @@ bound::ExprPtr make_node(bound::Expr::Kind kind, DType type, std::vector<bound::
 }
 bound::ExprPtr variable_of(int id) { return make_node(bound::Expr::Kind::variable, DType::index, {}, id); }
 
+// Where the slices of one operand of a gemm come from: registers that hold all of it, registers that a loop keeps, or
+// LDS, read into one array, or two in turn when the reads run one slice ahead of the products.
+class OperandReader {
+ public:
+  OperandReader(Builder& builder, const GemmPlan& gemm, bool is_a, int held, const std::vector<int>& kept)
+      : builder_(builder), gemm_(gemm), is_a_(is_a), held_(held), kept_(kept) {}
+
+  // Whether anything had to be read.
+  bool read(std::int64_t slice, kernel::Body& to) {
+    if (held_ >= 0 || !kept_.empty()) return false;
+    int& own = arrays_[slice % arrays()];
+    if (own < 0) {
+      own = builder_.load_operand(gemm_, is_a_, slice, to);
+    } else {
+      const int lds = builder_.storage_of((is_a_ ? gemm_.a : gemm_.b).tile);
+      builder_.load_lds(own, lds, {0, slice * gemm_.k_slice}, to);
+    }
+    return true;
+  }
+  [[nodiscard]] int storage(std::int64_t slice) const {
+    if (held_ >= 0) return held_;
+    return kept_.empty() ? arrays_[slice % arrays()] : kept_[slice];
+  }
+
+ private:
+  [[nodiscard]] int arrays() const { return gemm_.read_ahead ? 2 : 1; }
+
+  Builder& builder_;
+  const GemmPlan& gemm_;
+  bool is_a_;
+  int held_;
+  const std::vector<int>& kept_;
+  int arrays_[2] = {-1, -1};
+};
+
 }  // namespace
 
 int Builder::load_operand(const GemmPlan& gemm, bool is_a, std::int64_t slice, kernel::Body& to) {
   const OperandPlan& operand = is_a ? gemm.a : gemm.b;
   const int lds = storage_of(operand.tile);
-  const int regs = add_regs(name_of(operand.tile) + "_op", storage(lds).dtype, operand.layout, gemm.instruction->operand_elements);
+  const int regs = add_regs(name_of(operand.tile) + "_op", storage(lds).dtype, operand.layout,
+                            gemm.instruction->operand_elements);
   load_lds(regs, lds, {0, slice * gemm.k_slice}, to);
   return regs;
 }
@@ -35,8 +72,9 @@ Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm,
   const int c_home = storage_of(gemm.c);
   const bool at_home = storage(c_home).reg_layout == made.result;
   int c = c_home;
-  if (!at_home) {
-    c = gemm.clear ? add_regs(name_of(gemm.c) + "_acc", storage(c_home).dtype, made.result, made.instruction->result_elements)
+  if (!at_home) {  // the tile lives otherwise: computed apart
+    c = gemm.clear ? add_regs(name_of(gemm.c) + "_acc", storage(c_home).dtype, made.result,
+                              made.instruction->result_elements)
                    : converted(c_home, made.result, storage(c_home).dtype, to);
     storage(c).vector_elements = made.instruction->result_elements;
   }
@@ -48,47 +86,28 @@ Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm,
     if (value != home) storage(value).vector_elements = made.instruction->operand_elements;
     return value;
   };
-  const auto at = kept.find(&stmt);
-  const KeptOperands* keep = at == kept.end() ? nullptr : &at->second;
   const int held_a = made.a.in_registers ? held(made.a, gemm.transpose_a) : -1;
   const int held_b = made.b.in_registers ? held(made.b, !gemm.transpose_b) : -1;
-  // Reads run one slice ahead of the products, into the other of two arrays; the fence keeps them there. Where registers are
-  // short each slice is read when it is needed.
-  const int arrays = made.read_ahead ? 2 : 1;
-  int read_a[2] = {-1, -1}, read_b[2] = {-1, -1};
-  const auto read = [&](bool is_a, std::int64_t slice) {
-    const bool in_registers = is_a ? held_a >= 0 : held_b >= 0;
-    if (in_registers || (keep && !(is_a ? keep->a : keep->b).empty())) return false;
-    int& own = (is_a ? read_a : read_b)[slice % arrays];
-    if (own < 0) {
-      own = load_operand(made, is_a, slice, to);
-    } else {
-      load_lds(own, storage_of((is_a ? made.a : made.b).tile), {0, slice * made.k_slice}, to);
-    }
-    return true;
-  };
-  const auto operand = [&](bool is_a, std::int64_t slice) {
-    if (const int whole = is_a ? held_a : held_b; whole >= 0) return whole;
-    if (keep && !(is_a ? keep->a : keep->b).empty()) return (is_a ? keep->a : keep->b)[slice];
-    return (is_a ? read_a : read_b)[slice % arrays];
-  };
+  const auto at = kept.find(&stmt);
+  const KeptOperands none;
+  const KeptOperands& keep = at == kept.end() ? none : at->second;
+  OperandReader a(*this, made, true, held_a, keep.a), b(*this, made, false, held_b, keep.b);
   const std::int64_t slices = made.k / made.k_slice;
   if (made.read_ahead) {
-    read(true, 0);
-    read(false, 0);
+    a.read(0, to);
+    b.read(0, to);
   }
   for (std::int64_t slice = 0; slice < slices; ++slice) {
-    if (!made.read_ahead) {
-      read(true, slice);
-      read(false, slice);
-    } else if (slice + 1 < slices) {
-      const bool read_any = read(true, slice + 1);
-      if (read(false, slice + 1) || read_any) emit(to, kernel::Sched{}, "reads one slice ahead");
+    const std::int64_t wanted = made.read_ahead ? slice + 1 : slice;
+    if (wanted < slices) {
+      const bool read_a = a.read(wanted, to), read_b = b.read(wanted, to);
+      // The fence keeps the reads in front of the products that they do not belong to.
+      if (made.read_ahead && (read_a || read_b)) emit(to, kernel::Sched{}, "reads one slice ahead");
     }
     kernel::Mma mma;
     mma.instruction = made.instruction->name;
-    mma.a = operand(true, slice);
-    mma.b = operand(false, slice);
+    mma.a = a.storage(slice);
+    mma.b = b.storage(slice);
     mma.c = c;
     mma.a_k = held_a >= 0 ? slice * made.k_slice : 0;
     mma.b_k = held_b >= 0 ? slice * made.k_slice : 0;
@@ -106,7 +125,8 @@ Status Builder::translate_vector_gemm(const bound::Gemm& gemm, const GemmPlan& m
   const DType dtype = subject.tile(gemm.c).dtype;
   const int i = add_variable("i"), j = add_variable("j"), k = add_variable("k");
   if (gemm.clear) {
-    bound::Fill zero{gemm.c, make_node(is_float(dtype) ? bound::Expr::Kind::real : bound::Expr::Kind::integer, dtype, {})};
+    bound::Fill zero{gemm.c, make_node(is_float(dtype) ? bound::Expr::Kind::real : bound::Expr::Kind::integer, dtype,
+                                       {})};
     KILN_CHECK(translate_fill(zero, to));
   }
   std::map<int, int> moved;  // fragments as operands: once through LDS
@@ -120,7 +140,8 @@ Status Builder::translate_vector_gemm(const bound::Gemm& gemm, const GemmPlan& m
     store_lds(moved[operand], storage_of(operand), to);
   }
   const auto element = [&](int tile, int row, int column) {
-    auto read = rewrite(make_node(bound::Expr::Kind::tile, subject.tile(tile).dtype, {variable_of(row), variable_of(column)}, tile), moved);
+    auto read = rewrite(make_node(bound::Expr::Kind::tile, subject.tile(tile).dtype,
+                                  {variable_of(row), variable_of(column)}, tile), moved);
     return subject.tile(tile).dtype == dtype ? read : make_node(bound::Expr::Kind::cast, dtype, {read});
   };
   const auto a = gemm.transpose_a ? element(gemm.a, k, i) : element(gemm.a, i, k);

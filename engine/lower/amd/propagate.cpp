@@ -1,5 +1,6 @@
-// Step 2: fragments that maps, copies and reductions connect take their neighbour's layout. Where a fragment is a gemm's
-// operand, its layout is kept when the instruction can take it (attention: the first product's result is the second's operand).
+// Step 2: fragments that maps, copies and reductions connect take their neighbour's layout. Where a fragment is a
+// gemm's operand, its layout is kept when the instruction can take it (attention: the first product's result is the
+// second's operand).
 #include <algorithm>
 
 #include "engine/lower/amd/accesses.hpp"
@@ -87,9 +88,10 @@ Result<layout::RegLayout> standard(const GemmPlan& gemm, const OperandSide& side
   return layout::with_free_bits(std::move(made), 0, gemm.spare_bits);
 }
 
-// Whether the instruction takes `held`, the whole operand in registers, with its partner laid out like it: proved on the
-// instruction's own steps, for every lane.
-bool usable(const Subject& subject, const bound::Gemm& source, const GemmPlan& gemm, const OperandSide& partner, const OperandSide& side,
+// Whether the instruction takes `held`, the whole operand in registers, with its partner laid out like it: proved on
+// the instruction's own steps, for every lane.
+bool usable(const Subject& subject, const bound::Gemm& source, const GemmPlan& gemm, const OperandSide& partner,
+            const OperandSide& side,
             const layout::RegLayout& held) {
   auto other = kernel::operand_layout_like(*gemm.instruction, partner.operand, partner.rows, held, gemm.grid);
   if (!other) return false;
@@ -121,7 +123,8 @@ Result<std::int64_t> slice_of(const GemmPlan& gemm, const layout::RegLayout& hel
 }
 
 Status plan_operands(const Subject& subject, Plan& plan, const bound::Gemm& source, GemmPlan& gemm) {
-  const OperandSide a{kernel::Operand::a, gemm.m, source.transpose_a}, b{kernel::Operand::b, gemm.n, !source.transpose_b};
+  const OperandSide a{kernel::Operand::a, gemm.m, source.transpose_a},
+      b{kernel::Operand::b, gemm.n, !source.transpose_b};
   if (!gemm.a.in_registers && !gemm.b.in_registers) {
     KILN_TRY(gemm.a.layout, standard(gemm, a, gemm.k_slice, gemm.k_pack));
     KILN_TRY(gemm.b.layout, standard(gemm, b, gemm.k_slice, gemm.k_pack));
@@ -134,7 +137,8 @@ Status plan_operands(const Subject& subject, Plan& plan, const bound::Gemm& sour
   const OperandSide& lead_side = a_leads ? a : b;
   const OperandSide& other_side = a_leads ? b : a;
   const TilePlan& held = plan.tiles[lead.tile];
-  const bool keep = held.placed && usable(subject, source, gemm, other_side, lead_side, as_operand(held.home, lead_side.k_first));
+  const bool keep = held.placed && usable(subject, source, gemm, other_side, lead_side,
+                                          as_operand(held.home, lead_side.k_first));
   if (keep) {
     lead.layout = as_operand(held.home, lead_side.k_first);
   } else {
@@ -143,8 +147,10 @@ Status plan_operands(const Subject& subject, Plan& plan, const bound::Gemm& sour
   gemm.k_pack = 1;
   KILN_TRY(gemm.k_slice, slice_of(gemm, lead.layout));
   layout::RegLayout part = lead.layout;
-  if (!other.in_registers && !cut(part, 1, gemm.k_slice)) return Error(ErrorCode::internal, "an operand cannot be cut along k");
-  KILN_TRY(other.layout, kernel::operand_layout_like(*gemm.instruction, other_side.operand, other_side.rows, part, gemm.grid));
+  if (!other.in_registers && !cut(part, 1, gemm.k_slice)) return Error(ErrorCode::internal,
+      "an operand cannot be cut along k");
+  KILN_TRY(other.layout, kernel::operand_layout_like(*gemm.instruction, other_side.operand, other_side.rows, part,
+                                                     gemm.grid));
   other.layout = layout::with_free_bits(std::move(other.layout), 0, gemm.spare_bits);
   return ok();
 }
@@ -167,7 +173,8 @@ int next_unplaced(const Subject& subject, const Plan& plan) {
     double weight = static_cast<double>(subject.tile(tile).elements());
     for (const Site& site : subject.sites) {
       const auto* copy = node_of<bound::Copy>(*site.stmt);
-      if (copy && copy->from.is_tensor != copy->to.is_tensor && (copy->from.is_tensor ? copy->to.id : copy->from.id) == tile) {
+      if (copy && copy->from.is_tensor != copy->to.is_tensor &&
+          (copy->from.is_tensor ? copy->to.id : copy->from.id) == tile) {
         weight *= 4;
       }
     }
@@ -211,7 +218,8 @@ layout::RegLayout coalesced(const Subject& subject, const Plan& plan, int tile) 
 Status propagate(const Subject& subject, Plan& plan) {
   for (const Site& site : subject.sites) {
     const auto* gemm = node_of<bound::Gemm>(*site.stmt);
-    if (gemm && plan.gemms[site.stmt].instruction) place(plan, gemm->c, plan.gemms[site.stmt].result, "result of a gemm");
+    if (gemm && plan.gemms[site.stmt].instruction) place(plan, gemm->c, plan.gemms[site.stmt].result,
+                                                         "result of a gemm");
   }
   spread_all(subject, plan);
   for (const Site& site : subject.sites) {

@@ -1,5 +1,5 @@
-// Steps 3 and 4: thread maps of copies into shared tiles, and the layout of each shared tile. All reads by gemms and all writes
-// by copies are counted exactly, for identity, paddings and XOR swizzles; the cheapest that fits is taken.
+// Steps 3 and 4: thread maps of copies into shared tiles, and the layout of each shared tile. All reads by gemms and
+// all writes by copies are counted exactly, for identity, paddings and XOR swizzles; the cheapest that fits is taken.
 #include <algorithm>
 #include <cmath>
 
@@ -47,8 +47,8 @@ kernel::Storage registers_of(const layout::RegLayout& layout, DType dtype) {
   return regs;
 }
 
-// Cycles and conflicts of one access over all its instructions. They differ by register bits, which move all lanes alike, by
-// whole banks where a lane moves 4 bytes or more: one stands for all there, a few otherwise.
+// Cycles and conflicts of one access over all its instructions. They differ by register bits, which move all lanes
+// alike, by whole banks where a lane moves 4 bytes or more: one stands for all there, a few otherwise.
 void count(const target::Target& target, const Access& access, Candidate& candidate) {
   kernel::Storage lds;
   lds.kind = kernel::Storage::Kind::lds;
@@ -72,8 +72,8 @@ void count(const target::Target& target, const Access& access, Candidate& candid
   candidate.conflicts += static_cast<int>(std::lround(conflicts * scale));
 }
 
-// Swizzles that use all row bits: the low ones as usual, the higher ones once more, rotated. They serve tiles whose writers and
-// readers step along rows differently (a transposing copy).
+// Swizzles that use all row bits: the low ones as usual, the higher ones once more, rotated. They serve tiles whose
+// writers and readers step along rows differently (a transposing copy).
 void add_folded(const LdsLayout& plain, int chunk, std::vector<LdsLayout>& list) {
   LdsLayout one = plain;
   one.chunk_bytes = chunk;
@@ -123,7 +123,11 @@ void orient(const Subject& subject, Plan& plan, int tile) {
   made.fast = rank - 1;
   for (const Site& site : subject.sites) {
     const auto* gemm = node_of<bound::Gemm>(*site.stmt);
-    if (!gemm || (gemm->a != tile && gemm->b != tile) || !plan.gemms[site.stmt].instruction) continue;
+    if (!gemm || (gemm->a != tile && gemm->b != tile)) continue;
+    if (!plan.gemms[site.stmt].instruction) {  // the vector unit's lanes lie along n and read a row of b together
+      if (gemm->b == tile) made.fast = gemm->transpose_b ? 0 : 1;
+      break;
+    }
     const bool k_first = gemm->a == tile ? gemm->transpose_a : !gemm->transpose_b;
     if (k_first) made.axes = {1, 0};
     made.fast = 1;
@@ -160,7 +164,8 @@ std::vector<IntoTile> copies_into(const Subject& subject, const Plan& plan, int 
 }
 
 // Thread maps for a copy between memory (contiguous along `memory`) and LDS (contiguous along `fast`).
-std::vector<layout::RegLayout> maps_to_try(const Subject& subject, const Plan& plan, const std::vector<std::int64_t>& shape,
+std::vector<layout::RegLayout> maps_to_try(const Subject& subject, const Plan& plan,
+                                           const std::vector<std::int64_t>& shape,
                                            const IntoTile& into, int fast, int element_bytes) {
   MapRequest request;
   request.shape = shape;
@@ -178,7 +183,8 @@ std::vector<layout::RegLayout> maps_to_try(const Subject& subject, const Plan& p
   const int wide = log2_of(std::max(1, 16 / element_bytes));
   for (int vector_bits = request.vector_bits; vector_bits >= std::max(0, request.vector_bits - 1); --vector_bits) {
     const int left = std::min(share_bits - vector_bits, wide);
-    if (vector_bits + left < share_bits && vector_bits < request.vector_bits) continue;  // wide enough on both sides already
+    // wide enough on both sides already
+    if (vector_bits + left < share_bits && vector_bits < request.vector_bits) continue;
     MapRequest one = request;
     one.vector_bits = vector_bits;
     one.block_bits = std::max(0, left);
@@ -234,7 +240,8 @@ void add_fragment_copies(const Subject& subject, const Plan& plan, int tile, std
 }
 
 Candidate evaluate(const Subject& subject, const LdsLayout& layout, const std::vector<Access>& fixed,
-                   const std::vector<IntoTile>& copies, const std::vector<std::vector<layout::RegLayout>>& maps, DType dtype) {
+                   const std::vector<IntoTile>& copies, const std::vector<std::vector<layout::RegLayout>>& maps,
+                       DType dtype) {
   Candidate candidate;
   candidate.layout = layout;
   for (const Access& access : fixed) count(subject.target, access, candidate);
@@ -244,7 +251,8 @@ Candidate evaluate(const Subject& subject, const LdsLayout& layout, const std::v
       Candidate one;
       one.layout = layout;
       count(subject.target, {target::LdsOperation::write, registers_of(map, dtype), copies[i].runs}, one);
-      one.cost += memory_cost(map, copies[i], subject.program.tensors[copies[i].side.tensor].dtype, subject.lane_bits());
+      one.cost += memory_cost(map, copies[i], subject.program.tensors[copies[i].side.tensor].dtype,
+                              subject.lane_bits());
       one.maps = {map};
       if (best.maps.empty() || one.cost < best.cost - 1e-6) best = std::move(one);
     }
@@ -264,7 +272,8 @@ Status choose_one(const Subject& subject, Plan& plan, int tile) {
   add_fragment_copies(subject, plan, tile, fixed);
   const auto copies = copies_into(subject, plan, tile);
   std::vector<std::vector<layout::RegLayout>> maps;
-  for (const auto& into : copies) maps.push_back(maps_to_try(subject, plan, shape, into, made.fast, dtype_bytes(dtype)));
+  for (const auto& into : copies) maps.push_back(maps_to_try(subject, plan, shape, into, made.fast,
+                                                             dtype_bytes(dtype)));
   auto layouts = layouts_to_try(shape, made.fast, dtype_bytes(dtype));
   const LayoutSpec& spec = subject.tile(tile).layout;
   made.by_request = spec.kind != LayoutSpec::Kind::automatic;
@@ -286,7 +295,8 @@ Status choose_one(const Subject& subject, Plan& plan, int tile) {
 
 }  // namespace
 
-layout::LdsLayout scratch_layout(const target::Target& target, const std::vector<ScratchAccess>& accesses, DType dtype) {
+layout::LdsLayout scratch_layout(const target::Target& target, const std::vector<ScratchAccess>& accesses,
+                                 DType dtype) {
   const auto shape = accesses.front().layout.shape();
   std::optional<Candidate> best;
   for (int fast = 0; fast < static_cast<int>(shape.size()); ++fast) {

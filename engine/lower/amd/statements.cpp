@@ -140,7 +140,9 @@ Status Builder::translate_reduce(const bound::Reduce& reduce, kernel::Body& to) 
   int result = home;
   if (!at_home) {
     result = add_regs(name_of(reduce.to) + "_part", storage(home).dtype, natural);
-    if (reduce.accumulate) convert_into(value_of(reduce.to, subject.in_lds(reduce.to) ? natural : storage(home).reg_layout, to), result, to);
+    if (reduce.accumulate) convert_into(value_of(reduce.to,
+                                                 subject.in_lds(reduce.to) ? natural : storage(home).reg_layout, to),
+                                                     result, to);
   }
   kernel::Reduce made{reduce.op, from, result, along, reduce.accumulate, -1};
   emit_reduce(made, to);
@@ -190,7 +192,8 @@ class BoundsOfMap {
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
       if (stays_inside(*indices[axis], 1, shape[axis], facts_)) continue;
       may_leave = true;
-      left.push_back(what + name + " axis " + std::to_string(axis) + ": " + how_it_leaves(*indices[axis], 1, shape[axis], facts_));
+      left.push_back(what + name + " axis " + std::to_string(axis) + ": " +
+                     how_it_leaves(*indices[axis], 1, shape[axis], facts_));
     }
     checked.push_back(may_leave);
   }
@@ -202,7 +205,8 @@ class BoundsOfMap {
 
 namespace {
 
-bound::ExprPtr expression(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args, std::int64_t integer = 0, Op op = Op::add) {
+bound::ExprPtr expression(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args,
+                          std::int64_t integer = 0, Op op = Op::add) {
   bound::Expr made;
   made.kind = kind;
   made.type = type;
@@ -213,18 +217,21 @@ bound::ExprPtr expression(bound::Expr::Kind kind, DType type, std::vector<bound:
 }
 
 // Whether the point of a padded iteration space is one of the map's; null when it always is.
-bound::ExprPtr inside_condition(const std::vector<int>& index, const std::vector<std::int64_t>& extent, const std::vector<std::int64_t>& padded) {
+bound::ExprPtr inside_condition(const std::vector<int>& index, const std::vector<std::int64_t>& extent,
+                                const std::vector<std::int64_t>& padded) {
   bound::ExprPtr inside;
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (extent[i] == padded[i]) continue;
     const auto variable = expression(bound::Expr::Kind::variable, DType::index, {}, index[i]);
-    const auto one = expression(bound::Expr::Kind::binary, DType::boolean, {variable, bound::make_integer(extent[i])}, 0, Op::lt);
+    const auto one = expression(bound::Expr::Kind::binary, DType::boolean, {variable, bound::make_integer(extent[i])},
+                                0, Op::lt);
     inside = inside ? expression(bound::Expr::Kind::binary, DType::boolean, {inside, one}, 0, Op::logical_and) : one;
   }
   return inside;
 }
 
-// Whether the map reads what it writes outside registers: then a point that several waves compute would be updated twice.
+// Whether the map reads what it writes outside registers: then a point that several waves compute would be updated
+// twice.
 bool updates_in_place(const Subject& subject, const bound::Map& map, const std::vector<TileAccess>& accesses) {
   for (const auto& access : accesses) {
     if (subject.in_lds(access.tile) && access.read && access.written) return true;
@@ -240,7 +247,8 @@ bool replicated_over_waves(const layout::RegLayout& layout) {
 }
 
 // A target's index, -1 (where checked writes are dropped) at points that are not the map's.
-bound::ExprPtr only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded, const bound::ExprPtr& index) {
+bound::ExprPtr only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded,
+                           const bound::ExprPtr& index) {
   const auto inside = inside_condition(map.index, map.extent, padded);
   return expression(bound::Expr::Kind::select, DType::index, {inside, index, bound::make_integer(-1)});
 }
@@ -265,7 +273,8 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
   std::vector<Moved> back;
   // Elements of other lanes.
   const auto through_lds = [&](const TileAccess& access, int home) {
-    const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}}, storage(home).dtype);
+    const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}},
+                                       storage(home).dtype);
     const int scratch = add_lds("scratch", storage(home).dtype, layout);
     if (access.read || ever_written_[access.tile]) store_lds(scratch, home, to);
     moved[access.tile] = scratch;

@@ -76,7 +76,8 @@ Subject survey(const bound::Program& program, const bound::Launch& launch, const
   } else {  // less than a wave asks for nothing in particular: enough for the largest tile
     std::int64_t largest = 0;
     for (const auto& tile : launch.tiles) largest = std::max(largest, tile.elements());
-    while (subject.wave_bits < 2 && (static_cast<std::int64_t>(wave) << subject.wave_bits) * 16 < largest) ++subject.wave_bits;
+    while (subject.wave_bits < 2 && (static_cast<std::int64_t>(wave)
+                                     << subject.wave_bits) * 16 < largest) ++subject.wave_bits;
   }
   for (const auto& tile : launch.tiles) subject.odd.push_back(subject.is_odd(tile.shape));
   Facts facts(launch.grid);

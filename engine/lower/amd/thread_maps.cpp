@@ -131,7 +131,8 @@ RegLayout projected(const RegLayout& iteration, const std::vector<int>& axes) {
     auto at = std::find(left.begin(), left.end(), axis);
     if (axis < 0 || at == left.end()) {
       at = std::find(left.begin(), left.end(), -1);
-      if (at == left.end() || std::find(order.begin(), order.end(), static_cast<int>(at - left.begin())) != order.end()) {
+      if (at == left.end() || std::find(order.begin(), order.end(),
+                                        static_cast<int>(at - left.begin())) != order.end()) {
         result = insert_axis(result, result.rank());
         left.push_back(-2);
         at = left.end() - 1;

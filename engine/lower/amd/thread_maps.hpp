@@ -26,8 +26,8 @@ struct MapRequest {
 // A coalesced map. What the tile has no bits for replicates (free bits).
 layout::RegLayout thread_map(const MapRequest& request);
 
-// Elements along `axis` that one lane holds at coordinates that differ in the lowest bits only: the longest run that a vector
-// access can move, wherever the registers are.
+// Elements along `axis` that one lane holds at coordinates that differ in the lowest bits only: the longest run that a
+// vector access can move, wherever the registers are.
 std::int64_t run_along(const layout::RegLayout& layout, int axis);
 
 // `layout` cut to the first `extent` elements along `axis`; false when lanes or waves reach beyond.

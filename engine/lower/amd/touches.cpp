@@ -10,7 +10,8 @@ class Toucher {
   explicit Toucher(const kernel::Launch& launch) : launch_(launch) {}
   Touches touches;
 
-  void operator()(const kernel::LoadGlobal& node) { global(node.from); read(touches.tensors_read, node.from.tensor); maybe(node.fill); }
+  void operator()(const kernel::LoadGlobal& node) { global(node.from); read(touches.tensors_read, node.from.tensor);
+      maybe(node.fill); }
   void operator()(const kernel::StoreGlobal& node) { global(node.to); read(touches.tensors_written, node.to.tensor); }
   void operator()(const kernel::LoadLds& node) { read(touches.lds_read, node.from.storage); }
   void operator()(const kernel::StoreLds& node) { read(touches.lds_written, node.to.storage); }

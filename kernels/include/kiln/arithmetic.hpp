@@ -8,7 +8,10 @@ namespace kiln {
 template <class T> inline constexpr bool is_signed = T(-1) < T(0);
 template <class T> inline constexpr int width = 8 * int(sizeof(T));
 
-// ---- integers --------------------------------------------------------------------------------------------------------
+// Both values are computed: a division in one of them becomes no branch.
+template <class T> KILN_DEVICE T pick(bool condition, T yes, T no) { return condition ? yes : no; }
+
+// ---- integers ------------------------------------------------------------------------------------------------------
 // Towards minus infinity; by zero 0; the smallest // -1 wraps.
 template <class T> KILN_DEVICE T floor_divide(T a, T b) {
   if (b == 0) return 0;
@@ -70,7 +73,7 @@ template <class T> KILN_DEVICE T multiply_high(T a, T b) {
   return T(((u64)a * (u64)b) >> width<T>);
 }
 
-// ---- bf16 ------------------------------------------------------------------------------------------------------------
+// ---- bf16 ----------------------------------------------------------------------------------------------------------
 KILN_DEVICE f32 from_bf16(bf16 x) { return __builtin_bit_cast(f32, (u32)x << 16); }
 // Nearest, ties to even, by integer arithmetic; NaN stays NaN.
 KILN_DEVICE bf16 to_bf16(f32 x) {
@@ -117,7 +120,7 @@ template <class T> KILN_DEVICE bf16 integer_to_bf16(T x) {
   return to_bf16(x < 0 ? -magnitude_of : magnitude_of);
 }
 
-// ---- conversions -----------------------------------------------------------------------------------------------------
+// ---- conversions ---------------------------------------------------------------------------------------------------
 // Truncates, saturates, NaN gives 0. F: f32 or f64.
 template <class T, class F> KILN_DEVICE T saturate(F x) {
   constexpr F above = is_signed<T> ? F(u64(1) << (width<T> - 1)) : F(u64(1) << (width<T> - 1)) * F(2);
@@ -131,7 +134,7 @@ template <class T, class F> KILN_DEVICE T saturate(F x) {
   }
 }
 
-// ---- floats: f64, f32, f16 -------------------------------------------------------------------------------------------
+// ---- floats: f64, f32, f16 -----------------------------------------------------------------------------------------
 template <class T> KILN_DEVICE T not_a_number() { return T(__builtin_nanf("")); }
 template <class T> KILN_DEVICE T absolute(T x) {
   constexpr bits_of<T> sign = bits_of<T>(bits_of<T>(1) << (width<T> - 1));
@@ -175,7 +178,7 @@ KILN_DEVICE bool chain_nan(f32 a, f32 b) { return KILN_HAS_MAXIMUM ? false : __b
 KILN_DEVICE bool chain_nan(f64 a, f64 b) { return __builtin_isunordered(a, b); }
 template <class T> KILN_DEVICE T chain_end(T value, bool nan) { return nan ? not_a_number<T>() : value; }
 
-// ---- across lanes ----------------------------------------------------------------------------------------------------
+// ---- across lanes --------------------------------------------------------------------------------------------------
 template <int mask, class T> KILN_DEVICE T exchange(T value, u32 lane) {
   if constexpr (sizeof(T) == 8) {
     const u64 bits = __builtin_bit_cast(u64, value);

@@ -1,4 +1,5 @@
-// Everything that only an AMD GPU has: the one header that the CPU harness of the tests (tests/support/hip_fibers) replaces.
+// Everything that only an AMD GPU has: the one header that the CPU harness of the tests (tests/support/hip_fibers)
+// replaces.
 #pragma once
 
 #include <kiln/types.hpp>
@@ -9,14 +10,15 @@
 // The same, with the number of waves a SIMD that registers and LDS were planned for.
 #define KILN_KERNEL_WAVES(threads, waves) KILN_KERNEL(threads) __attribute__((amdgpu_waves_per_eu(waves, waves)))
 // The block's LDS, in a kernel's outermost scope.
-#define KILN_LDS(name, bytes) __attribute__((shared)) static __attribute__((aligned(16))) unsigned char name##_bytes[bytes]; \
+#define KILN_LDS(name, bytes)                                                                    \
+  __attribute__((shared)) static __attribute__((aligned(16))) unsigned char name##_bytes[bytes]; \
   const ::kiln::lds_pointer name = (::kiln::lds_pointer)name##_bytes
 
 namespace kiln {
 
 using lds_pointer = __attribute__((address_space(3))) unsigned char*;
 
-// ---- where this lane is ----------------------------------------------------------------------------------------------
+// ---- where this lane is --------------------------------------------------------------------------------------------
 KILN_DEVICE u32 thread_id() { return __builtin_amdgcn_workitem_id_x(); }
 KILN_DEVICE u32 block_id_x() { return __builtin_amdgcn_workgroup_id_x(); }
 KILN_DEVICE u32 block_id_y() { return __builtin_amdgcn_workgroup_id_y(); }
@@ -24,9 +26,9 @@ KILN_DEVICE u32 block_id_z() { return __builtin_amdgcn_workgroup_id_z(); }
 // A value that is equal in all lanes of the wave, in a scalar register.
 KILN_DEVICE u32 uniform(u32 value) { return (u32)__builtin_amdgcn_readfirstlane((int)value); }
 
-// ---- memory ----------------------------------------------------------------------------------------------------------
-// `uniform_bytes` is the same in all lanes, `lane_bytes` is this lane's; together they stay inside the object at `base`.
-// `align`: what the address is a multiple of.
+// ---- memory --------------------------------------------------------------------------------------------------------
+// `uniform_bytes` is the same in all lanes, `lane_bytes` is this lane's; together they stay inside the object at
+// `base`. `align`: what the address is a multiple of.
 template <class T, int align, class Offset>
 KILN_DEVICE T load_global(const void* base, i64 uniform_bytes, Offset lane_bytes) {
   const char* at = (const char*)base + uniform_bytes;
@@ -69,10 +71,14 @@ template <class T> KILN_DEVICE T load_buffer(buffer from, u32 uniform_bytes, u32
   lane_bytes += uniform_bytes;
   uniform_bytes = 0;
 #endif
-  if constexpr (sizeof(T) == 16) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b128(from, lane_bytes, uniform_bytes, 0));
-  else if constexpr (sizeof(T) == 8) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b64(from, lane_bytes, uniform_bytes, 0));
-  else if constexpr (sizeof(T) == 4) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b32(from, lane_bytes, uniform_bytes, 0));
-  else if constexpr (sizeof(T) == 2) return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b16(from, lane_bytes, uniform_bytes, 0));
+  if constexpr (sizeof(T) == 16)
+    return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b128(from, lane_bytes, uniform_bytes, 0));
+  else if constexpr (sizeof(T) == 8)
+    return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b64(from, lane_bytes, uniform_bytes, 0));
+  else if constexpr (sizeof(T) == 4)
+    return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b32(from, lane_bytes, uniform_bytes, 0));
+  else if constexpr (sizeof(T) == 2)
+    return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b16(from, lane_bytes, uniform_bytes, 0));
   else return __builtin_bit_cast(T, __builtin_amdgcn_raw_buffer_load_b8(from, lane_bytes, uniform_bytes, 0));
 }
 template <class T> KILN_DEVICE void store_buffer(buffer to, u32 uniform_bytes, u32 lane_bytes, T value) {
@@ -93,7 +99,7 @@ template <class T> KILN_DEVICE void store_buffer(buffer to, u32 uniform_bytes, u
   }
 }
 
-// ---- order -----------------------------------------------------------------------------------------------------------
+// ---- order ---------------------------------------------------------------------------------------------------------
 // All threads of the block arrive; LDS written before is seen after. The second also orders global memory.
 KILN_DEVICE void barrier() {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup", "local");
@@ -110,7 +116,7 @@ KILN_DEVICE void barrier_global() {
 #define KILN_SCHED_GROUP(mask, count) __builtin_amdgcn_sched_group_barrier(mask, count, 0)
 #define KILN_PRIORITY(level) __builtin_amdgcn_s_setprio(level)
 
-// ---- across lanes ----------------------------------------------------------------------------------------------------
+// ---- across lanes --------------------------------------------------------------------------------------------------
 // 32 bits of lane (lane ^ mask), for masks that are one bit.
 template <int mask> KILN_DEVICE u32 exchange_bits(u32 value, [[maybe_unused]] u32 lane) {
   const int v = (int)value;
@@ -125,9 +131,11 @@ template <int mask> KILN_DEVICE u32 exchange_bits(u32 value, [[maybe_unused]] u3
   return (u32)__builtin_amdgcn_ds_bpermute((int)((lane ^ mask) << 2), v);
 }
 // 32 bits of lane `from`.
-KILN_DEVICE u32 fetch_bits(u32 value, u32 from) { return (u32)__builtin_amdgcn_ds_bpermute((int)(from << 2), (int)value); }
+KILN_DEVICE u32 fetch_bits(u32 value, u32 from) {
+  return (u32)__builtin_amdgcn_ds_bpermute((int)(from << 2), (int)value);
+}
 
-// ---- arithmetic ------------------------------------------------------------------------------------------------------
+// ---- arithmetic ----------------------------------------------------------------------------------------------------
 // Hardware approximations, 1 ulp; results (rcp, exp2) and operands (log2, rsqrt) below 2^-126 count as 0.
 KILN_DEVICE f32 hardware_exp2(f32 x) { return __builtin_amdgcn_exp2f(x); }
 KILN_DEVICE f32 hardware_log2(f32 x) { return __builtin_amdgcn_logf(x); }

@@ -1,5 +1,6 @@
-// Functions of analysis for f32, within PROGRAM.md's units in the last place for normal results; results below 2^-126 may
-// come out as 0. The constants of tanh and erf are minimax fits (Lawson's iteration over Chebyshev nodes), each below 2^-29.
+// Functions of analysis for f32, within PROGRAM.md's units in the last place for normal results; results below 2^-126
+// may come out as 0. The constants of tanh and erf are minimax fits (Lawson's iteration over Chebyshev nodes), each
+// below 2^-29.
 #pragma once
 
 #include <kiln/arithmetic.hpp>

@@ -1,12 +1,13 @@
-// Matrix instructions by the names of clang's builtins, on the types that emitted code holds: bf16 as its bits, 8-bit elements
-// four to a u32. A function exists where the compiler knows the builtin; whether the target has it is the target tables' matter.
+// Matrix instructions by the names of clang's builtins, on the types that emitted code holds: bf16 as its bits, 8-bit
+// elements four to a u32. A function exists where the compiler knows the builtin; whether the target has it is the
+// target tables' matter.
 #pragma once
 
 namespace kiln {
 
-#define KILN_MFMA(name, held, wanted, result, result_count)                                                     \
-  KILN_DEVICE vec<result, result_count> name(held a, held b, vec<result, result_count> c) {                     \
-    return __builtin_amdgcn_##name(__builtin_bit_cast(wanted, a), __builtin_bit_cast(wanted, b), c, 0, 0, 0);               \
+#define KILN_MFMA(name, held, wanted, result, result_count)                                                   \
+  KILN_DEVICE vec<result, result_count> name(held a, held b, vec<result, result_count> c) {                   \
+    return __builtin_amdgcn_##name(__builtin_bit_cast(wanted, a), __builtin_bit_cast(wanted, b), c, 0, 0, 0); \
   }
 using f16x4 = vec<f16, 4>;
 using f16x8 = vec<f16, 8>;
@@ -49,7 +50,8 @@ KILN_DEVICE vec<f32, 8> wmma_f32_16x16x16_bf16_w32(u16x16 a, u16x16 b, vec<f32, 
   return __builtin_amdgcn_wmma_f32_16x16x16_bf16_w32(__builtin_bit_cast(i16x16, a), __builtin_bit_cast(i16x16, b), c);
 }
 KILN_DEVICE vec<i32, 8> wmma_i32_16x16x16_iu8_w32(u32x4 a, u32x4 b, vec<i32, 8> c) {
-  return __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, __builtin_bit_cast(i32x4, a), true, __builtin_bit_cast(i32x4, b), c, false);
+  return __builtin_amdgcn_wmma_i32_16x16x16_iu8_w32(true, __builtin_bit_cast(i32x4, a), true,
+                                                    __builtin_bit_cast(i32x4, b), c, false);
 }
 
 }  // namespace kiln

@@ -23,6 +23,8 @@ template <bool condition, class A, class B> struct choose { using type = A; };
 template <class A, class B> struct choose<false, A, B> { using type = B; };
 // The unsigned integer that holds a T.
 template <class T>
-using bits_of = typename choose<sizeof(T) == 8, u64, typename choose<sizeof(T) == 4, u32, typename choose<sizeof(T) == 2, u16, u8>::type>::type>::type;
+using bits_of =
+    typename choose<sizeof(T) == 8, u64,
+                    typename choose<sizeof(T) == 4, u32, typename choose<sizeof(T) == 2, u16, u8>::type>::type>::type;
 
 }  // namespace kiln

@@ -1,5 +1,5 @@
 // GEMM on the host against OpenBLAS in the same run: ratios of medians over interleaved rounds, inputs random, results checked.
-// bench_host [--rounds N] [--json FILE] [--size MxNxK]... [--dtype T]... [--threads N]... [--set NAME=VALUE]... [--cpu-time] [--show]
+// bench_host [--rounds N] [--json FILE] [--size MxNxK]... [--dtype T]... [--threads N]... [--set NAME=VALUE]... [--target T] [--cpu-time] [--show]
 // --program NAME [--set NAME=VALUE]...: the time of any built-in instead, without a peer.
 // --cpu-time counts the processor time of all threads instead of the clock: for a machine that others use at the same time.
 #include <dlfcn.h>
@@ -27,7 +27,7 @@ using Clock = std::chrono::steady_clock;
 
 struct Options {
   int rounds = 9;
-  std::string json, program;
+  std::string json, program, target = "host";
   std::vector<std::string> sizes, dtypes;
   std::map<std::string, std::string> set;
   std::vector<int> threads;
@@ -89,7 +89,7 @@ double seconds(const std::function<void()>& work, bool cpu_time) {
 Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const Options& options) {
   auto set = options.set;
   set["M"] = std::to_string(p.m), set["N"] = std::to_string(p.n), set["K"] = std::to_string(p.k), set["dtype"] = p.dtype;
-  KILN_TRY(const auto program, test::bind_builtin("gemm", set));
+  KILN_TRY(const auto program, test::bind_builtin("gemm", set, options.target));
   KILN_TRY(const auto compiled, test::compile_for_host(program));
   if (options.show_source) std::printf("%s\n%s\n", compiled.metadata.kernel_program.c_str(), compiled.metadata.source.c_str());
   test::HostRunner runner(threads);
@@ -145,7 +145,7 @@ Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const O
 
 // One built-in by itself: the median of its launches.
 Status time_program(const Options& options, int threads) {
-  KILN_TRY(const auto program, test::bind_builtin(options.program, options.set));
+  KILN_TRY(const auto program, test::bind_builtin(options.program, options.set, options.target));
   KILN_TRY(const auto compiled, test::compile_for_host(program));
   if (options.show_source) std::printf("%s\n%s\n", compiled.metadata.kernel_program.c_str(), compiled.metadata.source.c_str());
   test::HostRunner runner(threads);
@@ -178,6 +178,7 @@ Options parse(int argc, char** argv) {
     if (i + 1 == argc) break;
     const std::string value = argv[++i];
     if (flag == "--rounds") options.rounds = std::max(1, std::atoi(value.c_str()));
+    if (flag == "--target") options.target = value;
     if (flag == "--program") options.program = value;
     if (flag == "--json") options.json = value;
     if (flag == "--size") options.sizes.push_back(value);

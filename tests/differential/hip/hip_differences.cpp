@@ -34,29 +34,35 @@ std::string wrong_elements(const bound::Program& program, const std::vector<Byte
     }
     const auto result = reference::compare(tensor.dtype, got[i], want[i], scale[i], reference::tolerance_of(program));
     if (result.wrong == 0) continue;
-    out << tensor.name << ": " << result.wrong << " of " << result.elements << " wrong, first at " << result.first_wrong << ": text gives "
-        << shown(tensor.dtype, got[i], result.first_wrong) << ", the definition " << shown(tensor.dtype, want[i], result.first_wrong) << ", largest error "
-        << result.error_max << " (tolerance " << result.tolerance_at_max << ")\n";
+    out << tensor.name << ": " << result.wrong << " of " << result.elements << " wrong, first at " << result.first_wrong
+        << ": text gives " << shown(tensor.dtype, got[i], result.first_wrong) << ", the definition "
+        << shown(tensor.dtype, want[i], result.first_wrong) << ", largest error " << result.error_max << " (tolerance "
+        << result.tolerance_at_max << ")\n";
   }
   return out.str();
 }
 
 void strew_extremes(DType type, Bytes& bytes, std::mt19937_64& random) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
-  constexpr double reals[] = {0.0, -0.0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), 1e-40, -1e-44, 6e-8, 65504, 3.3e38, -3.3e38, 1, -1};
-  constexpr std::int64_t wholes[] = {0, -1, 1, INT64_MIN, INT64_MAX, 127, -128, 32767, -32768, 2147483647, -2147483648LL};
+  constexpr double reals[] = {0.0,     -0.0,   infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
+                              1e-40,   -1e-44, 6e-8,     65504,     3.3e38,
+                              -3.3e38, 1,      -1};
+  constexpr std::int64_t wholes[] = {0,    -1,    1,      INT64_MIN,  INT64_MAX,    127,
+                                     -128, 32767, -32768, 2147483647, -2147483648LL};
   const std::size_t width = dtype_bytes(type);
   for (std::size_t at = 0; at + width <= bytes.size(); at += width) {
     if (random() % 8 != 0) continue;
-    const auto value = is_float(type) ? bound::real_value(bound::round_real(type, reals[random() % std::size(reals)]))
-                                      : bound::integer_value(bound::wrap_integer(type, wholes[random() % std::size(wholes)]));
+    const auto value = is_float(type)
+                           ? bound::real_value(bound::round_real(type, reals[random() % std::size(reals)]))
+                           : bound::integer_value(bound::wrap_integer(type, wholes[random() % std::size(wholes)]));
     bound::store_function(type)(bytes.data() + at, value);
   }
 }
 
 }  // namespace
 
-Result<bound::Program> bind_text(const std::string& json, const std::map<std::string, std::string>& set, const target::Target& target) {
+Result<bound::Program> bind_text(const std::string& json, const std::map<std::string, std::string>& set,
+                                 const target::Target& target) {
   KILN_TRY(const auto program, tile::read_program(json));
   Budget budget(10000000);
   return specialize::specialize(program, {set, {}, {}}, target, budget);
@@ -73,7 +79,8 @@ std::vector<Bytes> random_arguments(const bound::Program& program, std::uint64_t
     for (std::size_t at = 0; tensor.access != Access::write && at + width <= bytes.size(); at += width) {
       const double real = bound::round_real(tensor.dtype, normal(random));
       const auto whole = static_cast<std::int64_t>(random() % 17) - (is_signed(tensor.dtype) ? 8 : 0);
-      store(bytes.data() + at, is_float(tensor.dtype) ? bound::real_value(real) : bound::integer_value(bound::wrap_integer(tensor.dtype, whole)));
+      store(bytes.data() + at, is_float(tensor.dtype) ? bound::real_value(real)
+                                                      : bound::integer_value(bound::wrap_integer(tensor.dtype, whole)));
     }
     if (extremes && tensor.access != Access::write) strew_extremes(tensor.dtype, bytes, random);
     arguments.push_back(std::move(bytes));
@@ -81,27 +88,33 @@ std::vector<Bytes> random_arguments(const bound::Program& program, std::uint64_t
   return arguments;
 }
 
-std::string hip_differences(const bound::Program& program, const target::Target& target, const std::vector<Bytes>& arguments, std::uint64_t seed,
-                            int attempts) {
+std::string hip_differences(const bound::Program& program, const target::Target& target,
+                            const std::vector<Bytes>& arguments, std::uint64_t seed, int attempts) {
   auto want = arguments;
   std::vector<reference::Argument> by_reference;
   for (auto& bytes : want) by_reference.push_back({bytes.data(), bytes.size()});
   std::vector<std::vector<double>> scale;
   reference::RunOptions options;
   options.check_races = false;
-  if (auto status = reference::run(program, by_reference, options, &scale); !status) return "interpreter: " + to_text(status.error());
+  if (auto status = reference::run(program, by_reference, options, &scale); !status)
+    return "interpreter: " + to_text(status.error());
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::string which = "candidate " + std::to_string(attempt) + ": ";
     Budget budget(10000000);
     const auto lowered = lower::lower(program, target, attempt, budget);
     if (!lowered && attempt > 0 && lowered.error().code == ErrorCode::not_found) break;
-    if (!lowered) return lowered.error().code == ErrorCode::unsupported ? to_text(lowered.error()) : which + "lowering: " + to_text(lowered.error());
+    if (!lowered)
+      return lowered.error().code == ErrorCode::unsupported ? to_text(lowered.error())
+                                                            : which + "lowering: " + to_text(lowered.error());
     const auto text = emit::emit_hip(lowered->program, target);
-    if (!text) return text.error().code == ErrorCode::unsupported ? to_text(text.error()) : which + "emitter: " + to_text(text.error());
+    if (!text)
+      return text.error().code == ErrorCode::unsupported ? to_text(text.error())
+                                                         : which + "emitter: " + to_text(text.error());
     auto module = HipModule::compile(*text, lowered->program, target, KILN_SOURCE_DIR);
     if (!module) return which + to_text(module.error());
     auto got = arguments;
-    if (auto status = module->run({got.begin(), got.end()}, seed); !status) return which + to_text(status.error()) + "\n" + kernel::print(lowered->program);
+    if (auto status = module->run({got.begin(), got.end()}, seed); !status)
+      return which + to_text(status.error()) + "\n" + kernel::print(lowered->program);
     if (const auto wrong = wrong_elements(program, got, want, scale); !wrong.empty()) return which + wrong;
   }
   return "";

@@ -12,13 +12,14 @@
 
 namespace kiln::test {
 
-Result<bound::Program> bind_text(const std::string& json, const std::map<std::string, std::string>& set, const target::Target& target);
-// One a tensor: floats standard normal, integers small; with `extremes` infinities, NaN, subnormals and type limits strewn in.
-// What is only written holds ones in all bits: NaN in every float type.
+Result<bound::Program> bind_text(const std::string& json, const std::map<std::string, std::string>& set,
+                                 const target::Target& target);
+// One a tensor: floats standard normal, integers small; with `extremes` infinities, NaN, subnormals and type limits
+// strewn in. What is only written holds ones in all bits: NaN in every float type.
 std::vector<Bytes> random_arguments(const bound::Program& program, std::uint64_t seed, bool extremes = false);
-// "" when all outputs are within PROGRAM.md's tolerance, for each of the first `attempts` lowering candidates. "unsupported: …" when
-// lowering or the emitter says so.
-std::string hip_differences(const bound::Program& program, const target::Target& target, const std::vector<Bytes>& arguments, std::uint64_t seed,
-                            int attempts = 1);
+// "" when all outputs are within PROGRAM.md's tolerance, for each of the first `attempts` lowering candidates.
+// "unsupported: …" when lowering or the emitter says so.
+std::string hip_differences(const bound::Program& program, const target::Target& target,
+                            const std::vector<Bytes>& arguments, std::uint64_t seed, int attempts = 1);
 
 }  // namespace kiln::test

@@ -1,5 +1,5 @@
-// Random tile programs: their HIP text, executed on the CPU, against the interpreter, extreme values included. A failure prints
-// the seed, the program and one command that repeats it: KILN_SEED=<seed> KILN_PROGRAMS=1 test_hip_text.
+// Random tile programs: their HIP text, executed on the CPU, against the interpreter, extreme values included. A
+// failure prints the seed, the program and one command that repeats it: KILN_SEED=<seed> KILN_PROGRAMS=1 test_hip_text.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -26,14 +26,17 @@ TEST(RandomPrograms, HipTextEqualsTheInterpreter) {
     made.set["BM"] = extents[seed / 4 % 4];
     made.set["BN"] = extents[seed / 16 % 4];
     made.set["BK"] = extents[seed / 8 % 2];
-    if (const auto at = made.text.find("\"threads\": \"1\""); at != std::string::npos) made.text.replace(at, 14, seed % 3 == 0 ? "\"threads\": \"256\"" : "\"threads\": \"128\"");
+    if (const auto at = made.text.find("\"threads\": \"1\""); at != std::string::npos)
+      made.text.replace(at, 14, seed % 3 == 0 ? "\"threads\": \"256\"" : "\"threads\": \"128\"");
     const auto target = target::parse_target(targets[seed % 4]);
     ASSERT_TRUE(target);
-    const std::string repeat = "seed " + std::to_string(seed) + ", target " + target->full + ", repeat with KILN_SEED=" + std::to_string(seed) +
-                               " KILN_PROGRAMS=1 test_hip_text\n" + made.text;
+    const std::string repeat = "seed " + std::to_string(seed) + ", target " + target->full +
+                               ", repeat with KILN_SEED=" + std::to_string(seed) + " KILN_PROGRAMS=1 test_hip_text\n" +
+                               made.text;
     const auto program = bind_text(made.text, made.set, *target);
     ASSERT_TRUE(program) << to_text(program.error()) << "\n" << repeat;
-    const std::string result = hip_differences(*program, *target, random_arguments(*program, seed, made.extremes), seed);
+    const std::string result =
+        hip_differences(*program, *target, random_arguments(*program, seed, made.extremes), seed);
     if (result.starts_with("unsupported")) ++refused;
     else EXPECT_EQ(result, "") << repeat;
   }

@@ -32,6 +32,7 @@ class Generator {
   }
   std::string literal(const std::string& type);
   std::string element(const std::string& type, bool elsewhere);
+  std::string tensor_element(const std::string& type);
   std::string expression(const std::string& type, int depth);
   std::string condition(int depth);
   std::string integer_operation(const std::string& type, int depth);
@@ -71,6 +72,13 @@ std::string Generator::element(const std::string& type, bool elsewhere) {
   }
   const std::string read = tiles_[number_of].name + index;
   return tiles_[number_of].type == type ? read : "cast(" + read + ", " + type + ")";
+}
+
+// An element of the tensor X around the block's place, read only where it exists.
+std::string Generator::tensor_element(const std::string& type) {
+  const std::string row = "bid.y * BM + i" + one_of("", " - 1", " + 2"), column = "bid.x * BN + j" + one_of("", " - 3", " + 1", " - 1");
+  const std::string inside = row + " >= 0 && " + row + " < M && " + column + " >= 0 && " + column + " < N";
+  return "(cast(X[" + row + ", " + column + "], " + type + ") if " + inside + " else cast(" + literal(type) + ", " + type + "))";
 }
 
 std::string Generator::condition(int depth) {
@@ -117,6 +125,7 @@ std::string Generator::expression(const std::string& type, int depth) {
     }
     if (chance(15)) return literal(type) == "" ? "" : "cast(" + literal(type) + ", " + type + ")";
     if (chance(15)) return "cast(" + one_of("i", "j", "i * 3 + j", "bid.x + j") + ", " + type + ")";
+    if (chance(12)) return tensor_element(type);
     return element(type, chance(30));
   }
   if (chance(15)) return "(" + expression(type, depth - 1) + " if " + condition(depth - 1) + " else " + expression(type, depth - 1) + ")";

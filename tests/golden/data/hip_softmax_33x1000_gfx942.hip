@@ -77,8 +77,8 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
     r0[0] = maximum<f32>(r0[0], y_13);
   }
   {
-    const f32 v2 = (f32)((r0[0] == (-__builtin_inff())) ? 0x0p+0f : r0[0]);
-    r2[0] = (f32)((r2[0] != 0x0p+0f) ? (r2[0] * exp2_f32(((r1[0] - v2) * 0x1.715476p+0f))) : 0x0p+0f);
+    const f32 v2 = pick<f32>((r0[0] == (-__builtin_inff())), 0x0p+0f, r0[0]);
+    r2[0] = pick<f32>((r2[0] != 0x0p+0f), (r2[0] * exp2_f32(((r1[0] - v2) * 0x1.715476p+0f))), 0x0p+0f);
     r1[0] = v2;
   }
   {

@@ -64,7 +64,8 @@ class Block {
   Lane& current() { return *lanes_[current_]; }
   std::uint32_t block(int axis) const { return static_cast<std::uint32_t>(id_[axis]); }
   void* lds(std::uint32_t bytes) {
-    if (bytes != launch_.lds_bytes) fail("declares " + std::to_string(bytes) + " bytes of LDS, the launch says " + std::to_string(launch_.lds_bytes));
+    if (bytes != launch_.lds_bytes)
+      fail("declares " + std::to_string(bytes) + " bytes of LDS, the launch says " + std::to_string(launch_.lds_bytes));
     return lds_.data();
   }
   void lds_access(std::uint32_t offset, std::uint32_t bytes, bool write, const void* written);
@@ -80,7 +81,8 @@ class Block {
   bool run_wave(int wave);   // until its lanes wait for the block's barrier (true) or all ended (false)
   void meet(std::vector<Lane*>& lanes);
   std::string place() const {
-    return launch_.symbol + " block " + std::to_string(id_[0]) + "," + std::to_string(id_[1]) + "," + std::to_string(id_[2]);
+    return launch_.symbol + " block " + std::to_string(id_[0]) + "," + std::to_string(id_[1]) + "," +
+           std::to_string(id_[2]);
   }
 
   const kernel::Launch& launch_;
@@ -105,14 +107,18 @@ void Block::lds_access(std::uint32_t offset, std::uint32_t bytes, bool write, co
   const int mode = write ? 2 : 1, wave = current_ / launch_.wave;
   if (current().lds_mode != 0 && current().lds_mode != mode) wait(Waits::lds);
   current().lds_mode = mode;
-  if (offset > lds_.size() || bytes > lds_.size() - offset) fail("LDS access at " + std::to_string(offset) + " of " + std::to_string(bytes) + " bytes, the block has " + std::to_string(lds_.size()));
-  if (offset % bytes != 0) fail("LDS access at " + std::to_string(offset) + " is not aligned to its " + std::to_string(bytes) + " bytes");
+  if (offset > lds_.size() || bytes > lds_.size() - offset)
+    fail("LDS access at " + std::to_string(offset) + " of " + std::to_string(bytes) + " bytes, the block has " +
+         std::to_string(lds_.size()));
+  if (offset % bytes != 0)
+    fail("LDS access at " + std::to_string(offset) + " is not aligned to its " + std::to_string(bytes) + " bytes");
   const bool same = write && std::memcmp(lds_.data() + offset, written, bytes) == 0;  // copies of a value may meet
   for (std::uint32_t i = offset; i < offset + bytes; ++i) {
     auto& state = states_[i];
     if (!write && state.writer == -1) fail("reads LDS byte " + std::to_string(i) + ", which nobody wrote");
     if (state.write_epoch == epoch_ && state.writer != wave && !(write && same)) {
-      fail(std::string(write ? "writes" : "reads") + " LDS byte " + std::to_string(i) + ", which wave " + std::to_string(state.writer) + " wrote, without a barrier");
+      fail(std::string(write ? "writes" : "reads") + " LDS byte " + std::to_string(i) + ", which wave " +
+           std::to_string(state.writer) + " wrote, without a barrier");
     }
     if (write && state.read_epoch == epoch_ && state.reader != wave && !same) {
       fail("overwrites LDS byte " + std::to_string(i) + ", which another wave reads, without a barrier");
@@ -135,7 +141,9 @@ void Block::global_access(const void* at, std::uint32_t bytes, bool write) {
   std::string nearest;
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
     nearest += " p" + std::to_string(i) + (address < arguments_[i].data() ? "-" : "+") +
-               std::to_string(address < arguments_[i].data() ? arguments_[i].data() - address : address - arguments_[i].data()) + "/" + std::to_string(arguments_[i].size());
+               std::to_string(address < arguments_[i].data() ? arguments_[i].data() - address
+                                                             : address - arguments_[i].data()) +
+               "/" + std::to_string(arguments_[i].size());
   }
   fail(std::string(write ? "writes " : "reads ") + std::to_string(bytes) + " bytes outside all arguments:" + nearest);
 }
@@ -145,7 +153,8 @@ void Block::meet(std::vector<Lane*>& lanes) {
   const Lane& first = *lanes.front();
   current_ = first.thread;
   for (const Lane* lane : lanes) {
-    const bool same = lane->waits == first.waits && (first.waits != Waits::matrix || std::string(lane->matrix_name) == first.matrix_name);
+    const bool same = lane->waits == first.waits &&
+                      (first.waits != Waits::matrix || std::string(lane->matrix_name) == first.matrix_name);
     if (!same) {
       error_ = place() + " thread " + std::to_string(lane->thread) + ": lanes of a wave do not meet in one place";
       return;
@@ -159,7 +168,8 @@ void Block::meet(std::vector<Lane*>& lanes) {
   if (first.waits == Waits::matrix) {
     std::vector<MatrixLane> operands;
     for (const Lane* lane : lanes) operands.push_back(lane->matrix);
-    if (!run_matrix(first.matrix_name, operands)) error_ = std::string("no such matrix instruction: ") + first.matrix_name;
+    if (!run_matrix(first.matrix_name, operands))
+      error_ = std::string("no such matrix instruction: ") + first.matrix_name;
   }
 }
 
@@ -211,7 +221,8 @@ Status Block::run(const std::array<std::int64_t, 3>& id, const std::function<voi
       at_barrier += run_wave(wave) ? 1 : 0;
       if (!error_.empty()) return Error(ErrorCode::program_invalid, error_);
     }
-    if (at_barrier != 0 && at_barrier != order.size()) return Error(ErrorCode::program_invalid, place() + ": some waves end while others wait at a barrier");
+    if (at_barrier != 0 && at_barrier != order.size())
+      return Error(ErrorCode::program_invalid, place() + ": some waves end while others wait at a barrier");
     more = at_barrier != 0;
     ++epoch_;
     for (auto& lane : lanes_) {
@@ -226,7 +237,9 @@ const Table table = {
     [] { return static_cast<std::uint32_t>(running->current().thread); },
     [](int axis) { return running->block(axis); },
     [](std::uint32_t bytes) { return running->lds(bytes); },
-    [](std::uint32_t offset, std::uint32_t bytes, int write, const void* written) { running->lds_access(offset, bytes, write != 0, written); },
+    [](std::uint32_t offset, std::uint32_t bytes, int write, const void* written) {
+      running->lds_access(offset, bytes, write != 0, written);
+    },
     [](const void* at, std::uint32_t bytes, int write) { running->global_access(at, bytes, write != 0); },
     [] { running->wait(Waits::barrier); },
     [](std::uint32_t value, std::uint32_t from) {
@@ -248,11 +261,13 @@ const Table table = {
 std::string callers(const kernel::Program& program) {
   std::string text = "\nnamespace kiln {\n";
   for (const auto& launch : program.launches) {
-    text += "extern \"C\" __attribute__((visibility(\"default\"))) void call_" + launch.symbol + "(void** p) { " + launch.symbol + "(";
+    text += "extern \"C\" __attribute__((visibility(\"default\"))) void call_" + launch.symbol + "(void** p) { " +
+            launch.symbol + "(";
     for (std::size_t i = 0; i < program.tensors.size(); ++i) {
       const auto& tensor = program.tensors[i];
       const std::string type = tensor.dtype == DType::boolean ? "u8" : dtype_name(tensor.dtype);
-      text += (i ? ", " : "") + (tensor.scalar ? "*(const " + type + "*)" : std::string()) + "p[" + std::to_string(i) + "]";
+      text +=
+          (i ? ", " : "") + (tensor.scalar ? "*(const " + type + "*)" : std::string()) + "p[" + std::to_string(i) + "]";
     }
     text += "); }\n";
   }
@@ -268,20 +283,23 @@ std::string contents(const std::string& path) {
 
 }  // namespace
 
-Result<HipModule> HipModule::compile(const std::string& text, const kernel::Program& program, const target::Target& target,
-                                     const std::string& source_folder) {
+Result<HipModule> HipModule::compile(const std::string& text, const kernel::Program& program,
+                                     const target::Target& target, const std::string& source_folder) {
   HipModule module;
   module.program_ = &program;
   module.target_ = &target;
   module.folder_ = std::filesystem::temp_directory_path() / "kiln-fibers-XXXXXX";
   if (mkdtemp(module.folder_.data()) == nullptr) return errno_error(errno, "a temporary folder");
   std::ofstream(module.folder_ + "/kernel.cpp") << text << callers(program);
-  const std::string command = "clang++-22 -x c++ -std=c++20 -O1 -w -fPIC -shared -fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=off -march=native "
-                              "-Xclang -ffloat16-excess-precision=none " +
-                              std::string(target.family == target::Family::rdna ? "-DKILN_FIBERS_RDNA " : "") + "-I" + source_folder +
-                              "/tests/support/hip_fibers/include -I" + source_folder + "/kernels/include " + module.folder_ + "/kernel.cpp -o " + module.folder_ +
-                              "/kernel.so -lm 2> " + module.folder_ + "/log";
-  if (std::system(command.c_str()) != 0) return Error(ErrorCode::compile_failed, "clang refuses the text").with(contents(module.folder_ + "/log"));
+  const std::string command =
+      "clang++-22 -x c++ -std=c++20 -O1 -w -fPIC -shared -fno-exceptions -fno-rtti -fno-math-errno -ffp-contract=off "
+      "-march=native "
+      "-Xclang -ffloat16-excess-precision=none " +
+      std::string(target.family == target::Family::rdna ? "-DKILN_FIBERS_RDNA " : "") + "-I" + source_folder +
+      "/tests/support/hip_fibers/include -I" + source_folder + "/kernels/include " + module.folder_ +
+      "/kernel.cpp -o " + module.folder_ + "/kernel.so -lm 2> " + module.folder_ + "/log";
+  if (std::system(command.c_str()) != 0)
+    return Error(ErrorCode::compile_failed, "clang refuses the text").with(contents(module.folder_ + "/log"));
   module.library_ = dlopen((module.folder_ + "/kernel.so").c_str(), RTLD_NOW | RTLD_LOCAL);
   if (module.library_ == nullptr) return Error(ErrorCode::compile_failed, dlerror());
   *static_cast<const Table**>(dlsym(module.library_, "fibers")) = &table;
@@ -289,7 +307,10 @@ Result<HipModule> HipModule::compile(const std::string& text, const kernel::Prog
 }
 
 HipModule::HipModule(HipModule&& other) noexcept
-    : program_(other.program_), target_(other.target_), library_(std::exchange(other.library_, nullptr)), folder_(std::exchange(other.folder_, {})) {}
+    : program_(other.program_),
+      target_(other.target_),
+      library_(std::exchange(other.library_, nullptr)),
+      folder_(std::exchange(other.folder_, {})) {}
 
 HipModule::~HipModule() {
   if (library_) dlclose(library_);
@@ -306,7 +327,8 @@ Status HipModule::run(const std::vector<std::span<std::uint8_t>>& arguments, std
     Block block(launch, arguments, seed);
     for (std::int64_t z = 0; z < launch.grid[2]; ++z) {
       for (std::int64_t y = 0; y < launch.grid[1]; ++y) {
-        for (std::int64_t x = 0; x < launch.grid[0]; ++x) KILN_CHECK(block.run({x, y, z}, [&] { call(pointers.data()); }));
+        for (std::int64_t x = 0; x < launch.grid[0]; ++x)
+          KILN_CHECK(block.run({x, y, z}, [&] { call(pointers.data()); }));
       }
     }
   }

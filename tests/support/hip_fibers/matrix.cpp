@@ -22,7 +22,8 @@ bool parse(const std::string& name, Shape& shape) {
   shape.wmma = name.starts_with("wmma_");
   if (!shape.wmma && !name.starts_with("mfma_")) return false;
   int columns = 0, used = 0;
-  if (std::sscanf(name.c_str() + 9, "%dx%dx%d%n", &shape.rows, &columns, &shape.k, &used) != 3 || shape.rows != columns) return false;
+  if (std::sscanf(name.c_str() + 9, "%dx%dx%d%n", &shape.rows, &columns, &shape.k, &used) != 3 || shape.rows != columns)
+    return false;
   const std::string rest = name.substr(9 + used);
   if (rest.find("bf16") != std::string::npos) shape.element = Element::bf16;
   else if (rest.find("f16") != std::string::npos) shape.element = Element::f16;
@@ -61,13 +62,17 @@ bool run_matrix(const std::string& name, const std::vector<MatrixLane>& lanes) {
   const int results = n * n / count;
   for (int lane = 0; lane < count; ++lane) {
     for (int r = 0; r < results; ++r) {
-      // MFMA: groups of four rows, dealt over the lane groups. WMMA on RDNA3: even rows in the first half, odd in the second.
+      // MFMA: groups of four rows, dealt over the lane groups. WMMA on RDNA3: even rows in the first half, odd in the
+      // second.
       const int row = shape.wmma ? 2 * r + lane / 16 : r / 4 * (4 * count / n) + lane / n * 4 + r % 4;
       const int column = lane % n;
       if (shape.element == Element::i8) {
         std::int32_t sum;
         std::memcpy(&sum, static_cast<const char*>(lanes[lane].c) + 4 * r, 4);
-        for (int i = 0; i < k; ++i) sum = static_cast<std::int32_t>(static_cast<std::uint32_t>(sum) + static_cast<std::uint32_t>(static_cast<std::int32_t>(a[row * k + i] * b[column * k + i])));
+        for (int i = 0; i < k; ++i)
+          sum = static_cast<std::int32_t>(
+              static_cast<std::uint32_t>(sum) +
+              static_cast<std::uint32_t>(static_cast<std::int32_t>(a[row * k + i] * b[column * k + i])));
         std::memcpy(static_cast<char*>(lanes[lane].d) + 4 * r, &sum, 4);
       } else {
         float sum;

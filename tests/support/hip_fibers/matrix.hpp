@@ -1,5 +1,5 @@
-// Matrix instructions on the CPU, from AMD's documents ("CDNA3 ISA", matrix instructions; "RDNA3 ISA", WMMA), written apart from
-// engine/ir/target so that the two check each other.
+// Matrix instructions on the CPU, from AMD's documents ("CDNA3 ISA", matrix instructions; "RDNA3 ISA", WMMA), written
+// apart from engine/ir/target so that the two check each other.
 #pragma once
 
 #include <string>

@@ -89,7 +89,8 @@ TEST(ChildProcess, descriptors_that_swap_places_do_not_overwrite_each_other) {
   ASSERT_TRUE(first && second);
   ASSERT_TRUE(write_all(first->get(), view("one")) && write_all(second->get(), view("two")));
   UniqueFd one(os::duplicate(first->get(), 20)), two(os::duplicate(second->get(), 20));
-  auto options = shell("cat /proc/self/fd/" + std::to_string(two.get()) + " /proc/self/fd/" + std::to_string(one.get()) + " >&3");
+  const auto path_of = [](const UniqueFd& fd) { return " /proc/self/fd/" + std::to_string(fd.get()); };
+  auto options = shell("cat" + path_of(two) + path_of(one) + " >&3");
   options.descriptors = {{one.get(), two.get()}, {two.get(), one.get()}};
   EXPECT_EQ(run(options), "onetwo");
 }

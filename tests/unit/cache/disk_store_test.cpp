@@ -195,7 +195,8 @@ TEST_F(DiskStoreTest, verify_reads_all_and_names_the_bad) {
   EXPECT_EQ(report.checked, 10u);
   EXPECT_EQ(report.bad, 2u);
   auto problems = report.problems;
-  std::vector<std::string> expected = {key_of(3).hex() + ": the entry is cut short", key_of(7).hex() + ": the checksum is wrong"};
+  std::vector<std::string> expected = {key_of(3).hex() + ": the entry is cut short",
+                                       key_of(7).hex() + ": the checksum is wrong"};
   std::sort(problems.begin(), problems.end());
   std::sort(expected.begin(), expected.end());
   EXPECT_EQ(problems, expected);
@@ -419,7 +420,9 @@ TEST_F(MountedTest, a_full_disk_serves_what_it_has_and_recovers) {
 
 TEST_F(MountedTest, a_read_only_disk_serves_what_it_has) {
   ASSERT_TRUE(put(*open(), 1));
-  const auto remount = [&](unsigned long flags) { return ::mount("kiln-test", (base + "/disk").c_str(), "tmpfs", MS_REMOUNT | flags, ""); };
+  const auto remount = [&](unsigned long flags) {
+    return ::mount("kiln-test", (base + "/disk").c_str(), "tmpfs", MS_REMOUNT | flags, "");
+  };
   ASSERT_EQ(remount(MS_RDONLY), 0);
   auto store = open_store(options);
   EXPECT_TRUE(has(*store, 1));

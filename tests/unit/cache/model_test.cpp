@@ -49,7 +49,7 @@ TEST_F(ModelTest, random_operations_on_two_stores) {
         const auto limit = random() % keys;
         const auto removed = store.evict(std::nullopt, limit).value();
         ASSERT_EQ(removed, model.size() > limit ? model.size() - limit : 0) << step;
-        for (auto it = model.begin(); it != model.end();) it = std::filesystem::exists(file_of(it->first)) ? std::next(it) : model.erase(it);
+        std::erase_if(model, [&](const auto& item) { return !std::filesystem::exists(file_of(item.first)); });
         ASSERT_LE(model.size(), limit);
         break;
       }
@@ -95,8 +95,8 @@ TEST_F(ModelTest, threads_and_processes_at_once_see_whole_entries_only) {
             if (!(*store)->store(key_of(number), view("m"), content_of(number, size))) ++bad;
           } else if (random() % 20 == 0) {
             (void)(*store)->remove(key_of(number));
-          } else if (const auto found = (*store)->lookup(key_of(number)); found && found->object != content_of(number, size)) {
-            ++bad;
+          } else if (const auto found = (*store)->lookup(key_of(number))) {
+            if (found->object != content_of(number, size)) ++bad;
           }
         }
       });

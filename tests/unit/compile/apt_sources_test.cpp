@@ -26,11 +26,13 @@ TEST(AptSources, ReadsOneLineForms) {
 
 TEST(AptSources, ReadsStanzas) {
   const auto sources = parse_deb822(
-      "Types: deb deb-src\n# a comment inside\nURIs: http://deb.example/debian\n http://other.example/debian\nSuites: bookworm bookworm-updates\n"
+      "Types: deb deb-src\n# a comment inside\nURIs: http://deb.example/debian\n http://other.example/debian\nSuites: "
+      "bookworm bookworm-updates\n"
       "Components: main\nSigned-By: /usr/share/keyrings/debian-archive-keyring.gpg\n\n"
       "Types: deb\nEnabled: no\nURIs: http://off.example/\nSuites: sid\nComponents: main\n\n\n"
       "Types: deb-src\nURIs: http://sources.example/\nSuites: sid\nComponents: main\n\n"
-      "Types: deb\nURIs: http://inline.example/debian\nSuites: sid\nComponents: main\nSigned-By:\n -----BEGIN PGP PUBLIC KEY BLOCK-----\n abc\n");
+      "Types: deb\nURIs: http://inline.example/debian\nSuites: sid\nComponents: main\nSigned-By:\n -----BEGIN PGP "
+      "PUBLIC KEY BLOCK-----\n abc\n");
   ASSERT_EQ(sources.size(), 2u);
   EXPECT_EQ(sources[0].uris, (std::vector<std::string>{"http://deb.example/debian", "http://other.example/debian"}));
   EXPECT_EQ(sources[0].signed_by, "/usr/share/keyrings/debian-archive-keyring.gpg");
@@ -54,7 +56,8 @@ TEST(AptSources, FindsDebiansMirrorAmongOthers) {
 TEST(AptSources, ReadsAFolderInOrder) {
   test::TemporaryFolder folder;
   ASSERT_TRUE(make_folders(folder / "apt/sources.list.d"));
-  std::ofstream(folder / "apt/sources.list.d/b.sources") << "Types: deb\nURIs: http://second.example/debian\nSuites: sid\nComponents: main\n";
+  std::ofstream(folder / "apt/sources.list.d/b.sources")
+      << "Types: deb\nURIs: http://second.example/debian\nSuites: sid\nComponents: main\n";
   std::ofstream(folder / "apt/sources.list.d/a.list") << "deb http://first.example/debian sid main\n";
   std::ofstream(folder / "apt/sources.list.d/c.disabled") << "deb http://never.example/debian sid main\n";
   const auto sources = read_apt_sources(folder / "apt");

@@ -14,18 +14,26 @@ namespace {
 // A little ELF file with one note section, one text section, and a symbol table; MessagePack by hand.
 class ObjectBuilder {
  public:
-  static std::string text(const std::string& value) { return std::string(1, static_cast<char>(0xa0 | value.size())) + value; }
-  static std::string number(std::uint16_t value) { return std::string{'\xcd', static_cast<char>(value >> 8), static_cast<char>(value & 255)}; }
+  static std::string text(const std::string& value) {
+    return std::string(1, static_cast<char>(0xa0 | value.size())) + value;
+  }
+  static std::string number(std::uint16_t value) {
+    return std::string{'\xcd', static_cast<char>(value >> 8), static_cast<char>(value & 255)};
+  }
   static std::string map_of(int count) { return std::string(1, static_cast<char>(0x80 | count)); }
   static std::string list_of(int count) { return std::string(1, static_cast<char>(0x90 | count)); }
 
   static std::string metadata(bool with_agprs) {
-    std::string arg = map_of(3) + text(".offset") + number(8) + text(".size") + number(4) + text(".value_kind") + text("by_value");
+    std::string arg =
+        map_of(3) + text(".offset") + number(8) + text(".size") + number(4) + text(".value_kind") + text("by_value");
     std::string kernel = map_of(with_agprs ? 10 : 9);
     if (with_agprs) kernel += text(".agpr_count") + number(32);
-    kernel += text(".args") + list_of(1) + arg + text(".group_segment_fixed_size") + number(4096) + text(".kernarg_segment_size") + number(12) + text(".name") + text("k") +
-              text(".sgpr_count") + number(20) + text(".symbol") + text("k.kd") + text(".vgpr_count") + number(100) + text(".vgpr_spill_count") + number(3) + text(".wavefront_size") + number(64);
-    return map_of(2) + text("amdhsa.kernels") + list_of(1) + kernel + text("amdhsa.target") + std::string("\xd9\x1a") + "amdgcn-amd-amdhsa--gfx90aabc";
+    kernel += text(".args") + list_of(1) + arg + text(".group_segment_fixed_size") + number(4096) +
+              text(".kernarg_segment_size") + number(12) + text(".name") + text("k") + text(".sgpr_count") +
+              number(20) + text(".symbol") + text("k.kd") + text(".vgpr_count") + number(100) +
+              text(".vgpr_spill_count") + number(3) + text(".wavefront_size") + number(64);
+    return map_of(2) + text("amdhsa.kernels") + list_of(1) + kernel + text("amdhsa.target") + std::string("\xd9\x1a") +
+           "amdgcn-amd-amdhsa--gfx90aabc";
   }
 
   static Bytes object(const std::string& metadata, std::uint32_t flags = 0x54c) {
@@ -108,7 +116,8 @@ TEST(CodeObject, FlagsOfAnotherTargetAreRefused) {
 
 TEST(CodeObject, EveryCutIsAnError) {
   const Bytes whole = ObjectBuilder::object(ObjectBuilder::metadata(true));
-  for (std::size_t size = 0; size < whole.size(); ++size) EXPECT_FALSE(read_code_object(ByteView(whole).first(size))) << size;
+  for (std::size_t size = 0; size < whole.size(); ++size)
+    EXPECT_FALSE(read_code_object(ByteView(whole).first(size))) << size;
 }
 
 TEST(CodeObject, DamagedBytesNeverCrash) {
@@ -116,7 +125,8 @@ TEST(CodeObject, DamagedBytesNeverCrash) {
   for (std::uint32_t seed = 0; seed < 20000; ++seed) {
     std::mt19937 random(seed);
     Bytes damaged = whole;
-    for (unsigned i = 0; i <= random() % 4; ++i) damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
+    for (unsigned i = 0; i <= random() % 4; ++i)
+      damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
     (void)read_code_object(damaged);
   }
 }
@@ -126,7 +136,8 @@ TEST(CodeObject, DeepMetadataIsRefused) {
   const auto object = read_code_object(ObjectBuilder::object(deep));
   ASSERT_FALSE(object);
   EXPECT_EQ(object.error().code, ErrorCode::corrupt);
-  EXPECT_FALSE(read_code_object(ObjectBuilder::object(std::string("\xdd\xff\xff\xff\xff", 5)))) << "a list of 2^32 items";
+  EXPECT_FALSE(read_code_object(ObjectBuilder::object(std::string("\xdd\xff\xff\xff\xff", 5))))
+      << "a list of 2^32 items";
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// kiln-compile-hip with a real hipRTC (the private prefix that `kiln toolchain install` makes, or ROCm's): every built-in for
-// every AMD target; what the worker reports equals what LLVM's own tools say of the same object.
+// kiln-compile-hip with a real hipRTC (the private prefix that `kiln toolchain install` makes, or ROCm's): every
+// built-in for every AMD target; what the worker reports equals what LLVM's own tools say of the same object.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -47,7 +47,8 @@ class HipWorker : public testing::Test {
   }
   static void TearDownTestSuite() { delete pool_; }
 
-  static Result<Compiled> compile(const std::string& name, const std::map<std::string, std::string>& set, const std::string& target_text) {
+  static Result<Compiled> compile(const std::string& name, const std::map<std::string, std::string>& set,
+                                  const std::string& target_text) {
     KILN_TRY(const auto bytes, read_file(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + name + ".json"));
     KILN_TRY(const auto program, tile::read_program(text(bytes)));
     KILN_TRY(const auto target, target::parse_target(target_text));
@@ -71,8 +72,11 @@ class HipWorker : public testing::Test {
 
   void expect_llvm_agrees(const Compiled& compiled) {
     const std::string path = folder_ / "object";
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(compiled.object.data()), static_cast<std::streamsize>(compiled.object.size()));
-    const std::string notes = output_of("llvm-readelf-22 --notes " + path), code = output_of("llvm-objdump-22 -d --no-show-raw-insn " + path);
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(compiled.object.data()),
+               static_cast<std::streamsize>(compiled.object.size()));
+    const std::string notes = output_of("llvm-readelf-22 --notes " + path),
+                      code = output_of("llvm-objdump-22 -d --no-show-raw-insn " + path);
     ASSERT_EQ(compiled.metadata.launches.size(), 1u);
     const Resources& r = compiled.metadata.launches[0].resources;
     EXPECT_GT(r.vgprs, 0);
@@ -85,7 +89,8 @@ class HipWorker : public testing::Test {
     EXPECT_EQ(r.scratch_bytes, noted(notes, ".private_segment_fixed_size"));
     EXPECT_EQ(r.kernarg_bytes, noted(notes, ".kernarg_segment_size"));
     const std::regex matrix("\n\\s*(v_mfma|v_smfmac|v_wmma)");
-    EXPECT_EQ(r.matrix_instructions, std::distance(std::sregex_iterator(code.begin(), code.end(), matrix), std::sregex_iterator()));
+    EXPECT_EQ(r.matrix_instructions,
+              std::distance(std::sregex_iterator(code.begin(), code.end(), matrix), std::sregex_iterator()));
     const std::string header = output_of("llvm-readelf-22 -h " + path);
     std::ostringstream flags;
     flags << "0x" << std::hex << compiled.metadata.elf_flags;
@@ -113,7 +118,8 @@ TEST_P(HipWorkerTargets, GemmAtItsDefaultTile) {
 }
 
 TEST_P(HipWorkerTargets, Attention) {
-  const auto compiled = compile("flash_attention", {{"B", "2"}, {"H", "4"}, {"HKV", "4"}, {"S", "512"}, {"SK", "512"}, {"D", "64"}}, GetParam());
+  const auto compiled = compile(
+      "flash_attention", {{"B", "2"}, {"H", "4"}, {"HKV", "4"}, {"S", "512"}, {"SK", "512"}, {"D", "64"}}, GetParam());
   ASSERT_TRUE(compiled) << to_text(compiled.error());
   expect_llvm_agrees(*compiled);
   const auto& r = compiled->metadata.launches[0].resources;
@@ -130,7 +136,8 @@ TEST_P(HipWorkerTargets, RowwisePrograms) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Targets, HipWorkerTargets, testing::Values("gfx90a", "gfx942", "gfx950", "gfx1100"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Targets, HipWorkerTargets, testing::Values("gfx90a", "gfx942", "gfx950", "gfx1100"),
+                         [](const auto& info) { return info.param; });
 
 TEST_F(HipWorker, FeaturesAreInTheFlags) {
   const auto compiled = compile("softmax", {{"M", "4"}, {"N", "64"}}, "gfx942:sramecc+:xnack-");
@@ -141,7 +148,8 @@ TEST_F(HipWorker, FeaturesAreInTheFlags) {
   EXPECT_EQ(plain->metadata.elf_flags, 0x54cu);
 }
 
-// The instructions of the loop that holds the first matrix instruction: from the target of the backward branch to the branch.
+// The instructions of the loop that holds the first matrix instruction: from the target of the backward branch to the
+// branch.
 std::vector<std::string> main_loop(const std::string& disassembly) {
   std::vector<std::pair<std::uint64_t, std::string>> lines;
   std::istringstream stream(disassembly);
@@ -149,7 +157,8 @@ std::vector<std::string> main_loop(const std::string& disassembly) {
     const auto comment = line.find("// ");
     if (comment == std::string::npos) continue;
     const auto begin = line.find_first_not_of(" \t");
-    lines.emplace_back(std::stoull(line.substr(comment + 3), nullptr, 16), line.substr(begin, line.find_last_not_of(" \t", comment - 1) + 1 - begin));
+    lines.emplace_back(std::stoull(line.substr(comment + 3), nullptr, 16),
+                       line.substr(begin, line.find_last_not_of(" \t", comment - 1) + 1 - begin));
   }
   for (std::size_t end = 0; end < lines.size(); ++end) {
     const std::string& text = lines[end].second;
@@ -171,10 +180,13 @@ std::vector<std::string> main_loop(const std::string& disassembly) {
 
 TEST_F(HipWorker, NextTilesLoadsPrecedeTheFirstMatrixInstruction) {
   for (const char* transpose : {"false", "true"}) {
-    const auto compiled = compile("gemm", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"transpose_b", transpose}}, "gfx942");
+    const auto compiled =
+        compile("gemm", {{"M", "4096"}, {"N", "4096"}, {"K", "4096"}, {"transpose_b", transpose}}, "gfx942");
     ASSERT_TRUE(compiled) << to_text(compiled.error());
     const std::string path = folder_ / "object";
-    std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(compiled->object.data()), static_cast<std::streamsize>(compiled->object.size()));
+    std::ofstream(path, std::ios::binary)
+        .write(reinterpret_cast<const char*>(compiled->object.data()),
+               static_cast<std::streamsize>(compiled->object.size()));
     const auto loop = main_loop(output_of("llvm-objdump-22 -d --no-show-raw-insn " + path));
     ASSERT_FALSE(loop.empty());
     std::size_t first_load = loop.size(), last_load = 0, first_matrix = loop.size();
@@ -189,7 +201,8 @@ TEST_F(HipWorker, NextTilesLoadsPrecedeTheFirstMatrixInstruction) {
     }
     EXPECT_GE(loads, 4);
     EXPECT_LT(last_load, first_matrix) << "transpose_b " << transpose;
-    for (std::size_t i = first_load; i < first_matrix; ++i) EXPECT_EQ(loop[i].find("vmcnt(0)"), std::string::npos) << loop[i];
+    for (std::size_t i = first_load; i < first_matrix; ++i)
+      EXPECT_EQ(loop[i].find("vmcnt(0)"), std::string::npos) << loop[i];
   }
 }
 

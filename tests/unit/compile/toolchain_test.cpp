@@ -1,6 +1,8 @@
 #include "engine/compile/toolchain.hpp"
 
 #include <gtest/gtest.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #include <unistd.h>
@@ -31,7 +33,8 @@ class Toolchains : public testing::Test {
   }
   ToolchainOptions options() {
     EXPECT_TRUE(make_folders(folder_ / "etc"));
-    std::ofstream(folder_ / "etc/sources.list") << "deb [signed-by=" << folder_ / "etc/keyring" << "] http://mirror.example/debian bookworm main\n";
+    std::ofstream(folder_ / "etc/sources.list")
+        << "deb [signed-by=" << folder_ / "etc/keyring" << "] http://mirror.example/debian bookworm main\n";
     std::ofstream(folder_ / "etc/keyring") << "keys";
     ToolchainOptions options;
     options.folder = folder_ / "toolchains";
@@ -58,7 +61,8 @@ TEST_F(Toolchains, ManifestsAreReadAsWritten) {
   EXPECT_EQ(read->packages[1].version, "1:1.3");
   EXPECT_EQ(read->targets, toolchain.targets);
   EXPECT_EQ(through_toolchain(*read, "/opt/worker"),
-            (std::vector<std::string>{read->library_folder + "/ld-linux-x86-64.so.2", "--library-path", read->library_folder, "/opt/worker"}));
+            (std::vector<std::string>{read->library_folder + "/ld-linux-x86-64.so.2", "--library-path",
+                                      read->library_folder, "/opt/worker"}));
 }
 
 TEST_F(Toolchains, ListsNewestFirstAndLeavesOutWhatIsIncomplete) {
@@ -101,7 +105,8 @@ TEST_F(Toolchains, WithoutASourceOrAKeyringItSaysSo) {
 
 TEST_F(Toolchains, AnUnreachableArchiveIsAnErrorWithAptsWordsAndLeavesNothing) {
   make_command("apt-config", "exit 0\n");
-  make_command("apt-get", "echo \"Err:1 http://mirror.example/debian testing InRelease\"; echo \"E: no such host\"; exit 100\n");
+  make_command("apt-get",
+               "echo \"Err:1 http://mirror.example/debian testing InRelease\"; echo \"E: no such host\"; exit 100\n");
   const auto result = install_toolchain(options(), {});
   ASSERT_FALSE(result);
   EXPECT_NE(to_text(result.error()).find("E: no such host"), std::string::npos) << to_text(result.error());
@@ -111,23 +116,43 @@ TEST_F(Toolchains, AnUnreachableArchiveIsAnErrorWithAptsWordsAndLeavesNothing) {
 }
 
 TEST_F(Toolchains, AptIsKeptAwayFromTheMachinesState) {
-  make_command("apt-config", "echo 'Acquire::http::Proxy \"http://proxy.example:3128\";'; echo 'DPkg::Post-Invoke \"touch /nowhere\";'\n");
+  make_command(
+      "apt-config",
+      "echo 'Acquire::http::Proxy \"http://proxy.example:3128\";'; echo 'DPkg::Post-Invoke \"touch /nowhere\";'\n");
   make_command("apt-get", "cat \"$APT_CONFIG\" >> " + (folder_ / "seen") + "; exit 100\n");
   ASSERT_FALSE(install_toolchain(options(), {}));
   std::ifstream file(folder_ / "seen");
   const std::string seen((std::istreambuf_iterator<char>(file)), {});
-  for (const char* wanted : {"Dir::State::status", "Dir::Cache", "Dir::Etc::parts \"/dev/null\"", "Dir::Etc::sourceparts \"/dev/null\"", "proxy.example"}) {
+  for (const char* wanted : {"Dir::State::status", "Dir::Cache", "Dir::Etc::parts \"/dev/null\"",
+                             "Dir::Etc::sourceparts \"/dev/null\"", "proxy.example"}) {
     EXPECT_NE(seen.find(wanted), std::string::npos) << wanted;
   }
   EXPECT_EQ(seen.find("Post-Invoke"), std::string::npos);
   EXPECT_NE(seen.find("AllowUnauthenticated \"false\""), std::string::npos);
 }
 
+TEST_F(Toolchains, OneInstallationAtATimeAndLeftOversGo) {
+  ASSERT_TRUE(make_folders(folder_ / "toolchains/.new-killed/prefix"));
+  const int other = ::open((folder_ / "toolchains").c_str(), O_RDONLY | O_DIRECTORY);
+  ASSERT_EQ(::flock(other, LOCK_EX), 0);
+  const auto busy = install_toolchain(options(), {});
+  ASSERT_FALSE(busy);
+  EXPECT_EQ(busy.error().code, ErrorCode::busy);
+  ::close(other);
+  make_command("apt-config", "exit 0\n");
+  make_command("apt-get", "exit 100\n");
+  ASSERT_FALSE(install_toolchain(options(), {}));
+  EXPECT_EQ(::rmdir((folder_ / "toolchains").c_str()), 0) << "something was left behind";
+}
+
 TEST_F(Toolchains, APrefixThatCompilesNothingIsNotInstalled) {
   make_command("apt-config", "exit 0\n");
   make_command("apt-cache", "[ \"$2\" = libhiprtc ] && echo libhiprtc6; exit 0\n");
-  make_command("apt-get", "case \"$1\" in install) touch \"$(dirname \"$APT_CONFIG\")/archives/libhiprtc6.deb\";; esac; exit 0\n");
-  make_command("dpkg-deb", "case \"$1\" in -W) echo 'libhiprtc6 6.4';; -x) mkdir -p \"$3/usr/lib/x86_64-linux-gnu\"; cp /bin/false \"$3/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2\";; esac\n");
+  make_command("apt-get",
+               "case \"$1\" in install) touch \"$(dirname \"$APT_CONFIG\")/archives/libhiprtc6.deb\";; esac; exit 0\n");
+  make_command("dpkg-deb",
+               "case \"$1\" in -W) echo 'libhiprtc6 6.4';; -x) mkdir -p \"$3/usr/lib/x86_64-linux-gnu\"; cp /bin/false "
+               "\"$3/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2\";; esac\n");
   const auto result = install_toolchain(options(), {});
   ASSERT_FALSE(result);
   EXPECT_NE(to_text(result.error()).find("does not compile for gfx942"), std::string::npos) << to_text(result.error());
@@ -137,8 +162,11 @@ TEST_F(Toolchains, APrefixThatCompilesNothingIsNotInstalled) {
 TEST_F(Toolchains, AWorkingPrefixIsRenamedIntoPlaceAndFoundAgain) {
   make_command("apt-config", "exit 0\n");
   make_command("apt-cache", "[ \"$2\" = libhiprtc ] && printf 'libhiprtc6\\nlibhiprtc10\\nlibhiprtc-dev\\n'; exit 0\n");
-  make_command("apt-get", "case \"$1\" in install) echo \"$@\" >> " + (folder_ / "asked") + "; touch \"$(dirname \"$APT_CONFIG\")/archives/libhiprtc10.deb\";; esac; exit 0\n");
-  make_command("dpkg-deb", "case \"$1\" in -W) echo 'libhiprtc10 10.1-2';; -x) mkdir -p \"$3/usr/lib/x86_64-linux-gnu\"; cp /bin/true \"$3/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2\";; esac\n");
+  make_command("apt-get", "case \"$1\" in install) echo \"$@\" >> " + (folder_ / "asked") +
+                              "; touch \"$(dirname \"$APT_CONFIG\")/archives/libhiprtc10.deb\";; esac; exit 0\n");
+  make_command("dpkg-deb",
+               "case \"$1\" in -W) echo 'libhiprtc10 10.1-2';; -x) mkdir -p \"$3/usr/lib/x86_64-linux-gnu\"; cp "
+               "/bin/true \"$3/usr/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2\";; esac\n");
   std::vector<double> progress;
   const auto first = install_toolchain(options(), [&](const std::string&, double done) { progress.push_back(done); });
   ASSERT_TRUE(first) << to_text(first.error());

@@ -64,7 +64,8 @@ class Evaluator {
     if (e.kind == Expr::Kind::variable) return x;
     if (e.kind == Expr::Kind::block) return b;
     const std::int64_t l = value(*e.args[0]), r = value(*e.args[1]);
-    const auto floor_div = [](std::int64_t p, std::int64_t q) { return q == 0 ? 0 : p / q - ((p % q != 0) && ((p < 0) != (q < 0)) ? 1 : 0); };
+    const auto floor_div = [](std::int64_t p, std::int64_t q) {
+        return q == 0 ? 0 : p / q - ((p % q != 0) && ((p < 0) != (q < 0)) ? 1 : 0); };
     switch (e.op) {
       case Op::add: return l + r;
       case Op::sub: return l - r;
@@ -85,12 +86,14 @@ TEST(Bounds, IntervalsAndDivisorsHoldForRandomExpressions) {
   for (int round = 0; round < 400; ++round) {
     Facts facts({5, 1, 1});
     facts.set_loop(0, *number(4), *number(40), *number(12));
-    std::vector<ExprPtr> pool = {variable(0), block(0), number(static_cast<int>(random() % 9) - 2), number(16), number(3)};
+    std::vector<ExprPtr> pool = {variable(0), block(0), number(static_cast<int>(random() % 9) - 2), number(16),
+        number(3)};
     for (int i = 0; i < 5; ++i) {
       const Op which = ops[random() % 8];
       auto left = pool[random() % pool.size()];
       auto right = pool[random() % pool.size()];
-      if (which == Op::floordiv || which == Op::ceildiv || which == Op::mod) right = number(1 + static_cast<int>(random() % 7));
+      if (which == Op::floordiv || which == Op::ceildiv || which == Op::mod) right =
+          number(1 + static_cast<int>(random() % 7));
       pool.push_back(op(which, left, right));
     }
     const auto interval = interval_of(*pool.back(), facts);

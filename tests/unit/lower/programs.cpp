@@ -6,7 +6,8 @@ namespace {
 using bound::Expr;
 using bound::ExprPtr;
 
-ExprPtr node(Expr::Kind kind, DType type, std::int64_t integer = 0, std::vector<ExprPtr> args = {}, Op op = Op::add, double real = 0) {
+ExprPtr node(Expr::Kind kind, DType type, std::int64_t integer = 0, std::vector<ExprPtr> args = {}, Op op = Op::add,
+             double real = 0) {
   Expr made;
   made.kind = kind;
   made.type = type;
@@ -21,7 +22,8 @@ ExprPtr block(int axis) { return node(Expr::Kind::block, DType::index, axis); }
 ExprPtr variable(int id, DType type = DType::index) { return node(Expr::Kind::variable, type, id); }
 ExprPtr real(double value, DType type = DType::f32) { return node(Expr::Kind::real, type, 0, {}, Op::add, value); }
 ExprPtr tile(int id, DType type, std::vector<ExprPtr> at) { return node(Expr::Kind::tile, type, id, std::move(at)); }
-ExprPtr tensor(int id, DType type, std::vector<ExprPtr> at) { return node(Expr::Kind::tensor, type, id, std::move(at)); }
+ExprPtr tensor(int id, DType type, std::vector<ExprPtr> at) {
+    return node(Expr::Kind::tensor, type, id, std::move(at)); }
 ExprPtr binary(Op op, ExprPtr a, ExprPtr b) {
   const bool compare = op >= Op::lt && op <= Op::logical_or;
   if (a->type == DType::index && !compare) return bound::make_binary(op, a, b);
@@ -32,7 +34,8 @@ ExprPtr call(Op op, std::vector<ExprPtr> args) {
   const DType type = args.front()->type;
   return node(Expr::Kind::call, type, 0, std::move(args), op);
 }
-ExprPtr cast(ExprPtr value, DType type) { return value->type == type ? value : node(Expr::Kind::cast, type, 0, {value}); }
+ExprPtr cast(ExprPtr value, DType type) { return value->type == type ? value
+    : node(Expr::Kind::cast, type, 0, {value}); }
 ExprPtr times(ExprPtr a, std::int64_t by) { return bound::make_binary(Op::mul, std::move(a), integer(by)); }
 
 bound::Tensor make_tensor(const std::string& name, DType type, std::vector<std::int64_t> shape, Access access) {
@@ -46,7 +49,8 @@ bound::Tensor make_tensor(const std::string& name, DType type, std::vector<std::
   for (std::size_t axis = shape.size(); axis-- > 0; stride *= shape[axis]) made.strides[axis] = stride;
   return made;
 }
-bound::Tile make_tile(const std::string& name, DType type, Space space, std::vector<std::int64_t> shape, LayoutSpec layout = {}) {
+bound::Tile make_tile(const std::string& name, DType type, Space space, std::vector<std::int64_t> shape,
+                      LayoutSpec layout = {}) {
   bound::Tile made;
   made.name = name;
   made.dtype = type;
@@ -129,8 +133,10 @@ bound::Program gemm(const GemmCase& w) {
   bound::Program program;
   program.name = "gemm";
   program.target = w.target;
-  program.tensors = {make_tensor("A", w.in, w.transpose_a ? std::vector{w.k, w.m} : std::vector{w.m, w.k}, Access::read),
-                     make_tensor("B", w.in, w.transpose_b ? std::vector{w.n, w.k} : std::vector{w.k, w.n}, Access::read),
+  program.tensors = {make_tensor("A", w.in, w.transpose_a ? std::vector{w.k, w.m} : std::vector{w.m, w.k},
+                                 Access::read),
+                     make_tensor("B", w.in, w.transpose_b ? std::vector{w.n, w.k} : std::vector{w.k, w.n},
+                                 Access::read),
                      make_tensor("C", w.out, {w.m, w.n}, Access::write)};
   if (w.bias) program.tensors.push_back(make_tensor("bias", w.out, {w.n}, Access::read));
   for (auto& one : program.tensors) {  // the class that the pitch allows
@@ -140,8 +146,10 @@ bound::Program gemm(const GemmCase& w) {
   bound::Launch launch;
   launch.grid = {blocks(w.n, w.block_n), blocks(w.m, w.block_m), 1};
   launch.threads = w.threads;
-  launch.tiles = {make_tile("As", w.in, Space::shared, w.transpose_a ? std::vector{w.block_k, w.block_m} : std::vector{w.block_m, w.block_k}, w.a_layout),
-                  make_tile("Bs", w.in, Space::shared, w.transpose_b ? std::vector{w.block_n, w.block_k} : std::vector{w.block_k, w.block_n}),
+  launch.tiles = {make_tile("As", w.in, Space::shared, w.transpose_a ? std::vector{w.block_k, w.block_m}
+                            : std::vector{w.block_m, w.block_k}, w.a_layout),
+                  make_tile("Bs", w.in, Space::shared, w.transpose_b ? std::vector{w.block_n, w.block_k}
+                            : std::vector{w.block_k, w.block_n}),
                   make_tile("acc", w.acc, Space::fragment, {w.block_m, w.block_n})};
   Writer write(launch);
   write.add(launch.body, bound::Fill{2, zero(w.acc)});
@@ -164,7 +172,8 @@ bound::Program gemm(const GemmCase& w) {
     });
   }
   for (int i = 0; i < w.extra_maps; ++i) {
-    write.map(launch.body, 2, [&](const std::vector<ExprPtr>& at) { return binary(Op::mul, tile(2, w.acc, at), tile(2, w.acc, at)); });
+    write.map(launch.body, 2, [&](const std::vector<ExprPtr>& at) {
+        return binary(Op::mul, tile(2, w.acc, at), tile(2, w.acc, at)); });
   }
   write.store(launch.body, 2, part(2, {m0, n0}, {true, true}));
   program.launches.push_back(std::move(launch));
@@ -183,11 +192,16 @@ bound::Program attention(const AttentionCase& w) {
   launch.grid = {blocks(w.query, w.block_m), w.batch_heads, 1};
   launch.threads = w.threads;
   enum { Qs, Ks, Vs, S, P, O, m_old, m_new, alpha, sum, l };
-  launch.tiles = {make_tile("Qs", w.type, Space::shared, {w.block_m, w.width}), make_tile("Ks", w.type, Space::shared, {w.block_n, w.width}),
-                  make_tile("Vs", w.type, Space::shared, {w.block_n, w.width}), make_tile("S", DType::f32, Space::fragment, {w.block_m, w.block_n}),
-                  make_tile("P", w.type, Space::fragment, {w.block_m, w.block_n}), make_tile("O", DType::f32, Space::fragment, {w.block_m, w.width}),
-                  make_tile("m_old", DType::f32, Space::fragment, {w.block_m}), make_tile("m_new", DType::f32, Space::fragment, {w.block_m}),
-                  make_tile("alpha", DType::f32, Space::fragment, {w.block_m}), make_tile("sum", DType::f32, Space::fragment, {w.block_m}),
+  launch.tiles = {make_tile("Qs", w.type, Space::shared, {w.block_m, w.width}),
+      make_tile("Ks", w.type, Space::shared, {w.block_n, w.width}),
+                  make_tile("Vs", w.type, Space::shared, {w.block_n, w.width}),
+                      make_tile("S", DType::f32, Space::fragment, {w.block_m, w.block_n}),
+                  make_tile("P", w.type, Space::fragment, {w.block_m, w.block_n}),
+                      make_tile("O", DType::f32, Space::fragment, {w.block_m, w.width}),
+                  make_tile("m_old", DType::f32, Space::fragment, {w.block_m}),
+                      make_tile("m_new", DType::f32, Space::fragment, {w.block_m}),
+                  make_tile("alpha", DType::f32, Space::fragment, {w.block_m}),
+                      make_tile("sum", DType::f32, Space::fragment, {w.block_m}),
                   make_tile("l", DType::f32, Space::fragment, {w.block_m})};
   Writer write(launch);
   const auto f = DType::f32;
@@ -220,19 +234,23 @@ bound::Program attention(const AttentionCase& w) {
   });
   write.map(loop.body, m_new, [&](const std::vector<ExprPtr>& at) { return tile(m_old, f, at); });
   write.add(loop.body, bound::Reduce{tile::ReduceOp::max, S, m_new, 1, true});
-  write.map(loop.body, alpha, [&](const std::vector<ExprPtr>& at) { return call(Op::exp2, {binary(Op::sub, tile(m_old, f, at), tile(m_new, f, at))}); });
-  write.map(loop.body, S, [&](const std::vector<ExprPtr>& at) { return call(Op::exp2, {binary(Op::sub, tile(S, f, at), tile(m_new, f, {at[0]}))}); });
+  write.map(loop.body, alpha, [&](const std::vector<ExprPtr>& at) {
+      return call(Op::exp2, {binary(Op::sub, tile(m_old, f, at), tile(m_new, f, at))}); });
+  write.map(loop.body, S, [&](const std::vector<ExprPtr>& at) {
+      return call(Op::exp2, {binary(Op::sub, tile(S, f, at), tile(m_new, f, {at[0]}))}); });
   write.add(loop.body, bound::Reduce{tile::ReduceOp::sum, S, sum, 1, false});
   write.map(loop.body, l, [&](const std::vector<ExprPtr>& at) {
     return binary(Op::add, binary(Op::mul, tile(l, f, at), tile(alpha, f, at)), tile(sum, f, at));
   });
   write.map(loop.body, m_old, [&](const std::vector<ExprPtr>& at) { return tile(m_new, f, at); });
   write.map(loop.body, P, [&](const std::vector<ExprPtr>& at) { return cast(tile(S, f, at), w.type); });
-  write.map(loop.body, O, [&](const std::vector<ExprPtr>& at) { return binary(Op::mul, tile(O, f, at), tile(alpha, f, {at[0]})); });
+  write.map(loop.body, O, [&](const std::vector<ExprPtr>& at) {
+      return binary(Op::mul, tile(O, f, at), tile(alpha, f, {at[0]})); });
   write.load(loop.body, part(2, {block(1), k0, integer(0)}, {false, true, true}), Vs);
   write.add(loop.body, bound::Gemm{P, Vs, O, false, false, false});
   write.add(launch.body, std::move(loop));
-  write.map(launch.body, O, [&](const std::vector<ExprPtr>& at) { return binary(Op::div, tile(O, f, at), tile(l, f, {at[0]})); });
+  write.map(launch.body, O, [&](const std::vector<ExprPtr>& at) {
+      return binary(Op::div, tile(O, f, at), tile(l, f, {at[0]})); });
   write.store(launch.body, O, part(3, {block(1), q0, integer(0)}, {false, true, true}));
   program.launches.push_back(std::move(launch));
   return program;
@@ -242,10 +260,12 @@ bound::Program rmsnorm(const RowsCase& w) {
   bound::Program program;
   program.name = "rmsnorm";
   program.target = w.target;
-  program.tensors = {make_tensor("X", w.type, {w.rows, w.columns}, Access::read), make_tensor("W", w.type, {w.columns}, Access::read),
+  program.tensors = {make_tensor("X", w.type, {w.rows, w.columns}, Access::read),
+      make_tensor("W", w.type, {w.columns}, Access::read),
                      make_tensor("Y", w.type, {w.rows, w.columns}, Access::write)};
   for (auto& one : program.tensors) {
-    while (one.shape.size() > 1 && one.shape.back() * dtype_bytes(one.dtype) % one.align_bytes != 0) one.align_bytes /= 2;
+    while (one.shape.size() > 1 &&
+           one.shape.back() * dtype_bytes(one.dtype) % one.align_bytes != 0) one.align_bytes /= 2;
   }
   bound::Launch launch;
   launch.grid = {blocks(w.rows, w.block_rows), 1, 1};
@@ -253,11 +273,13 @@ bound::Program rmsnorm(const RowsCase& w) {
   enum { x, square, sum };
   const auto f = DType::f32;
   launch.tiles = {make_tile("x", f, Space::fragment, {w.block_rows, w.block_columns}),
-                  make_tile("square", f, Space::fragment, {w.block_rows, w.block_columns}), make_tile("sum", f, Space::fragment, {w.block_rows})};
+                  make_tile("square", f, Space::fragment, {w.block_rows, w.block_columns}),
+                      make_tile("sum", f, Space::fragment, {w.block_rows})};
   Writer write(launch);
   const auto r0 = times(block(0), w.block_rows);
   write.load(launch.body, part(0, {r0, integer(0)}, {true, true}), x);
-  write.map(launch.body, square, [&](const std::vector<ExprPtr>& at) { return binary(Op::mul, tile(x, f, at), tile(x, f, at)); });
+  write.map(launch.body, square, [&](const std::vector<ExprPtr>& at) {
+      return binary(Op::mul, tile(x, f, at), tile(x, f, at)); });
   write.add(launch.body, bound::Reduce{tile::ReduceOp::sum, square, sum, 1, false});
   write.map(launch.body, x, [&](const std::vector<ExprPtr>& at) {
     const auto mean = binary(Op::div, tile(sum, f, {at[0]}), real(static_cast<double>(w.columns)));

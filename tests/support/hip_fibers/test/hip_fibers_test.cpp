@@ -34,8 +34,10 @@ kernel::Program small_program(std::int64_t grid = 1) {
 }
 
 std::string text_of_body(const std::string& body) {
-  return "#include <kiln/kernel.hpp>\nnamespace kiln {\nextern \"C\" KILN_KERNEL(128) void small_0(void* p0) {\n  KILN_LDS(lds, 512);\n"
-         "  const u32 thread = thread_id();\n  const u32 lane = thread % 64u, wave = thread / 64u;\n" + body + "\n}\n}\n";
+  return "#include <kiln/kernel.hpp>\nnamespace kiln {\nextern \"C\" KILN_KERNEL(128) void small_0(void* p0) {\n  "
+         "KILN_LDS(lds, 512);\n"
+         "  const u32 thread = thread_id();\n  const u32 lane = thread % 64u, wave = thread / 64u;\n" +
+         body + "\n}\n}\n";
 }
 
 struct Outcome { Status status; std::vector<std::int32_t> values; };
@@ -65,7 +67,8 @@ void expect_error(const std::string& body, const std::string& words) {
 }
 
 TEST(HipFibers, ThreadsAndBlocksWriteTheirElements) {
-  const auto outcome = run_body("store_global<i32, 4>(p0, block_id_x() * 512u, thread * 4u, i32(thread + block_id_x() * 1000u));", 2);
+  const auto outcome =
+      run_body("store_global<i32, 4>(p0, block_id_x() * 512u, thread * 4u, i32(thread + block_id_x() * 1000u));", 2);
   ASSERT_TRUE(outcome.status) << to_text(outcome.status.error());
   for (int i = 0; i < 256; ++i) EXPECT_EQ(outcome.values[i], i % 128 + i / 128 * 1000);
 }
@@ -86,31 +89,46 @@ TEST(HipFibers, LanesOfAWaveSeeEachOthersLdsWithoutABarrier) {
 }
 
 TEST(HipFibers, LanesExchangeValues) {
-  const auto outcome = run_body("u32 x = exchange<8>(thread, lane);\n x = fetch(x, (lane + 1u) % 64u);\n store_global<u32, 4>(p0, 0, thread * 4u, x);");
+  const auto outcome = run_body(
+      "u32 x = exchange<8>(thread, lane);\n x = fetch(x, (lane + 1u) % 64u);\n store_global<u32, 4>(p0, 0, thread * "
+      "4u, x);");
   ASSERT_TRUE(outcome.status) << to_text(outcome.status.error());
   for (int i = 0; i < 128; ++i) EXPECT_EQ(outcome.values[i], (((i + 1) % 64) ^ 8) + i / 64 * 64);
 }
 
 TEST(HipFibers, BuffersGiveZeroOutside) {
-  const auto outcome = run_body("buffer b = make_buffer(p0, 1000);\n const u32 x = load_buffer<u32>(b, 992u, lane * 4u);\n"
-                                "store_global<u32, 4>(p0, 0, thread * 4u, x);\n store_buffer<u32>(b, 0u, buffer_outside, 1u);");
+  const auto outcome = run_body(
+      "buffer b = make_buffer(p0, 1000);\n const u32 x = load_buffer<u32>(b, 992u, lane * 4u);\n"
+      "store_global<u32, 4>(p0, 0, thread * 4u, x);\n store_buffer<u32>(b, 0u, buffer_outside, 1u);");
   ASSERT_TRUE(outcome.status) << to_text(outcome.status.error());
   for (int i = 0; i < 128; ++i) EXPECT_EQ(outcome.values[i], i % 64 < 2 ? 7 : 0);
 }
 
 TEST(HipFibers, AScalarOffsetBeyondABufferIsAnAccessOutside) {
-  expect_error("buffer b = make_buffer(p0, 1024);\n store_global<u32, 4>(p0, 0, 0u, load_buffer<u32>(b, 4096u, lane * 4u));", "outside all arguments");
+  expect_error(
+      "buffer b = make_buffer(p0, 1024);\n store_global<u32, 4>(p0, 0, 0u, load_buffer<u32>(b, 4096u, lane * 4u));",
+      "outside all arguments");
 }
 
 TEST(HipFibers, FindsAMissingBarrier) {
-  expect_error("store_lds<u32>(lds, thread * 4u, thread);\n store_global<u32, 4>(p0, 0, thread * 4u, load_lds<u32>(lds, (127u - thread) * 4u));", "LDS byte");
+  expect_error(
+      "store_lds<u32>(lds, thread * 4u, thread);\n store_global<u32, 4>(p0, 0, thread * 4u, load_lds<u32>(lds, (127u - "
+      "thread) * 4u));",
+      "LDS byte");
 }
 TEST(HipFibers, FindsAnOverwriteOfWhatAnotherWaveReads) {
-  expect_error("store_lds<u32>(lds, thread * 4u, thread);\n barrier();\n const u32 x = load_lds<u32>(lds, (127u - thread) * 4u);\n"
-               "store_lds<u32>(lds, thread * 4u, x + 1u);", "without a barrier");
+  expect_error(
+      "store_lds<u32>(lds, thread * 4u, thread);\n barrier();\n const u32 x = load_lds<u32>(lds, (127u - thread) * "
+      "4u);\n"
+      "store_lds<u32>(lds, thread * 4u, x + 1u);",
+      "without a barrier");
 }
-TEST(HipFibers, FindsReadsOfWhatNobodyWrote) { expect_error("store_global<u32, 4>(p0, 0, 0u, load_lds<u32>(lds, lane * 4u));", "nobody wrote"); }
-TEST(HipFibers, FindsAccessesOutsideLds) { expect_error("store_lds<u32>(lds, 512u + lane * 4u, 1u);", "LDS access at"); }
+TEST(HipFibers, FindsReadsOfWhatNobodyWrote) {
+  expect_error("store_global<u32, 4>(p0, 0, 0u, load_lds<u32>(lds, lane * 4u));", "nobody wrote");
+}
+TEST(HipFibers, FindsAccessesOutsideLds) {
+  expect_error("store_lds<u32>(lds, 512u + lane * 4u, 1u);", "LDS access at");
+}
 TEST(HipFibers, FindsUnalignedAccesses) { expect_error("store_lds<u32>(lds, 2u + lane * 4u, 1u);", "not aligned"); }
 TEST(HipFibers, FindsAccessesOutsideArguments) {
   expect_error("store_global<u32, 4>(p0, 896, thread * 4u, 1u);", "outside all arguments");
@@ -120,7 +138,9 @@ TEST(HipFibers, FindsBarriersThatNotAllReach) {
   expect_error("if (wave == 0u) barrier();", "barrier");
   expect_error("if (lane < 32u) barrier();", "do not meet");
 }
-TEST(HipFibers, FindsExchangeThatNotAllReach) { expect_error("if (lane < 32u) store_global<u32, 4>(p0, 0, lane * 4u, exchange<1>(lane, lane));", "do not meet"); }
+TEST(HipFibers, FindsExchangeThatNotAllReach) {
+  expect_error("if (lane < 32u) store_global<u32, 4>(p0, 0, lane * 4u, exchange<1>(lane, lane));", "do not meet");
+}
 TEST(HipFibers, RefusesTextThatDoesNotCompile) {
   const auto outcome = run_body("no_such_thing();");
   ASSERT_FALSE(outcome.status);
@@ -162,7 +182,8 @@ TEST(HipFibers, MatrixInstructionsMultiplyWhatTheTargetsLaneMapsPlace) {
         }
       }
       std::vector<MatrixLane> wave;
-      for (int lane = 0; lane < lanes; ++lane) wave.push_back({ra[lane].data(), rb[lane].data(), rc[lane].data(), rd[lane].data()});
+      for (int lane = 0; lane < lanes; ++lane)
+        wave.push_back({ra[lane].data(), rb[lane].data(), rc[lane].data(), rd[lane].data()});
       ASSERT_TRUE(run_matrix(one.builtin.substr(std::string("__builtin_amdgcn_").size()), wave)) << one.builtin;
       for (int lane = 0; lane < lanes; ++lane) {
         for (int r = 0; r < one.result_elements; ++r) {
@@ -173,7 +194,8 @@ TEST(HipFibers, MatrixInstructionsMultiplyWhatTheTargetsLaneMapsPlace) {
           std::int32_t whole;
           std::memcpy(&real, rd[lane].data() + 4 * r, 4);
           std::memcpy(&whole, rd[lane].data() + 4 * r, 4);
-          ASSERT_EQ(one.result == DType::i32 ? whole : static_cast<int>(real), want) << name << " " << one.name << " lane " << lane << " result " << r;
+          ASSERT_EQ(one.result == DType::i32 ? whole : static_cast<int>(real), want)
+              << name << " " << one.name << " lane " << lane << " result " << r;
         }
       }
     }

@@ -1,5 +1,6 @@
-// The device's intrinsics on the CPU: what kernels/include/kiln/intrinsics.hpp is on an AMD GPU, for the tests that run emitted
-// text. One fiber a lane; whatever looks beyond its lane goes through the table to the scheduler (hip_fibers.cpp).
+// The device's intrinsics on the CPU: what kernels/include/kiln/intrinsics.hpp is on an AMD GPU, for the tests that run
+// emitted text. One fiber a lane; whatever looks beyond its lane goes through the table to the scheduler
+// (hip_fibers.cpp).
 #pragma once
 
 #include <kiln/types.hpp>
@@ -48,13 +49,18 @@ template <class T> KILN_DEVICE void raw_store(char* at, T value) {
   fibers->global_access(at, sizeof(T), 1);
   __builtin_memcpy(at, &value, sizeof(T));
 }
-template <class T, int align, class Offset> KILN_DEVICE T load_global(const void* base, i64 uniform_bytes, Offset lane_bytes) {
+template <class T, int align, class Offset>
+KILN_DEVICE T load_global(const void* base, i64 uniform_bytes, Offset lane_bytes) {
   return raw_load<T>((const char*)base + uniform_bytes + lane_bytes);
 }
-template <class T, int align, class Offset> KILN_DEVICE void store_global(void* base, i64 uniform_bytes, Offset lane_bytes, T value) {
+template <class T, int align, class Offset>
+KILN_DEVICE void store_global(void* base, i64 uniform_bytes, Offset lane_bytes, T value) {
   raw_store<T>((char*)base + uniform_bytes + lane_bytes, value);
 }
-template <class T> KILN_DEVICE T load_once(const void* base, i64 bytes) { return raw_load<T>((const char*)base + bytes); }
+template <class T>
+KILN_DEVICE T load_once(const void* base, i64 bytes) {
+  return raw_load<T>((const char*)base + bytes);
+}
 
 template <class T> KILN_DEVICE T load_lds(lds_pointer base, u32 bytes) {
   fibers->lds_access(bytes, sizeof(T), 0, nullptr);
@@ -67,8 +73,8 @@ template <class T> KILN_DEVICE void store_lds(lds_pointer base, u32 bytes, T val
   __builtin_memcpy(base + bytes, &value, sizeof(T));
 }
 
-// CDNA's raw buffers: outside when the lane's offset is at or beyond records - scalar offset, in 32-bit arithmetic, so that a
-// scalar offset beyond the records lets everything through. RDNA adds both first (the device header's doing).
+// CDNA's raw buffers: outside when the lane's offset is at or beyond records - scalar offset, in 32-bit arithmetic, so
+// that a scalar offset beyond the records lets everything through. RDNA adds both first (the device header's doing).
 struct buffer { char* base; u32 records; };
 inline constexpr u32 buffer_outside = 0x80000000u;
 KILN_DEVICE buffer make_buffer(const void* base, u32 bytes) { return {(char*)base, bytes}; }
