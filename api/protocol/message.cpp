@@ -24,7 +24,7 @@ Result<Request> read_request(Json& value, const Limits& limits) {
   if (version != "2.0") return fields.error("jsonrpc", "\"2.0\"");
   KILN_TRY(request.method, fields.text("method"));
   if (const Json* id = fields.find("id")) {
-    if (!usable_id(*id, limits)) return fields.error("id", "a string of at most " + std::to_string(limits.id_bytes_max) + " bytes or an integer");
+    if (id->is_null() || !usable_id(*id, limits)) return fields.error("id", "a string of at most " + std::to_string(limits.id_bytes_max) + " bytes or an integer");
     request.id = *id;
   } else {
     request.notification = true;

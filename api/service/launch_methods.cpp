@@ -209,7 +209,12 @@ void finish_verify(const JobPtr& job) {
 }
 
 void launched(const JobPtr& job, Result<device::LaunchReport> report) {
-  if (!report) return job->answer(std::move(report).error());
+  if (!report) {
+    auto error = std::move(report).error();
+    const bool timed_out = error.code == ErrorCode::cancelled && !job->call->call.cancel.cancelled() && job->call->call.deadline.passed();
+    if (timed_out) error = Error(ErrorCode::deadline_exceeded, "the launch was not done at its deadline", true);
+    return job->answer(std::move(error));
+  }
   job->launch_ms = report->duration_ms;
   const bool copies = std::any_of(job->arguments.begin(), job->arguments.end(), [](const Argument& a) { return a.buffer && a.buffer->copied(); });
   auto finish = [job] {
@@ -286,41 +291,32 @@ void start_launch(const CallPtr& call, bool verify) {
   });
 }
 
-// Starts what is at the front of the connection's queue.
-void start_front(ServiceState& state, const ConnectionPtr& connection) {
-  std::function<void()> job;
-  {
-    std::lock_guard lock(state.mutex);
-    if (connection->launches.empty()) {
-      if (connection->gone) release_buffers(state, *connection);
-      return;
-    }
-    job = connection->launches.front();
-  }
-  job();
-}
-
 }  // namespace
 
+// The queue's front is the job that runs. Only its `done` takes it off, and that one picks the next under the same lock, so that
+// a job is started once.
 void run_in_order(const CallPtr& call, std::function<void(std::function<void()> done)> job) {
   auto& state = call->state;
   auto connection = call->connection;
   auto done = [&state, connection] {
-    std::function<void()> finished;  // destroyed outside of the lock: it holds a call
+    std::function<void()> finished, next;  // destroyed outside of the lock: they hold calls
     {
       std::lock_guard lock(state.mutex);
       finished = std::move(connection->launches.front());
       connection->launches.pop_front();
+      if (!connection->launches.empty()) next = connection->launches.front();
+      else if (connection->gone) release_buffers(state, *connection);
     }
-    start_front(state, connection);
+    finished = nullptr;
+    if (next) next();
   };
-  bool first = false;
+  std::function<void()> first;
   {
     std::lock_guard lock(state.mutex);
     connection->launches.push_back([job = std::move(job), done] { job(done); });
-    first = connection->launches.size() == 1;
+    if (connection->launches.size() == 1) first = connection->launches.front();
   }
-  if (first) start_front(state, connection);
+  if (first) first();
 }
 
 void kernel_launch(const CallPtr& call) { start_launch(call, false); }

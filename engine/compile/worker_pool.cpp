@@ -304,6 +304,10 @@ void Pool::run(Slot& slot) {
 }
 
 void Pool::serve(Slot& slot, std::unique_ptr<Worker>& worker, Job& job) {
+  // Nobody waits for it any more: not worth a worker, which a cancelled request would take down with it.
+  if (job.cancel.cancelled()) return job.set_error(Error(ErrorCode::cancelled, "cancelled"));
+  if (job.deadline.passed())
+    return job.set_error(Error(ErrorCode::deadline_exceeded, "the deadline passed while the compile was queued", true));
   if (job.is_compile())
     if (auto refusal = strikes_.refusal(job.input)) return job.set_error(std::move(*refusal));
   const auto token = shared_slot(job);

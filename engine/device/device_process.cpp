@@ -451,6 +451,7 @@ void DeviceProcess::call_back() {
     completions_.pop_front();
     lock.unlock();
     completion();
+    completion = nullptr;  // what it held may call back into this device when it goes: not under the lock
     lock.lock();
   }
 }

@@ -162,6 +162,10 @@ void Flights::compiled(const std::shared_ptr<Flight>& flight, Result<compile::Co
   outcome.kernel = std::move(kernel);
   outcome.stored = status.has_value();
   if (!status) outcome.why_not_stored = status.error().message;
+  if (const auto store = store_.stats(); status && !store.writable) {  // a private folder that goes with this process
+    outcome.stored = false;
+    outcome.why_not_stored = store.why_not_writable;
+  }
   land(flight, std::move(outcome), "compiled");
 }
 

@@ -81,7 +81,7 @@ class Builder {
                         kernel::Body& to);
   void store_tile(int regs, int tile, kernel::Body& to);
   // Reads of a gemm's operand slices; `slice` counts along k.
-  int load_operand(const GemmPlan& gemm, bool is_a, std::int64_t slice, kernel::Body& to);
+  int load_operand(const GemmPlan& gemm, bool is_a, int lds, std::int64_t slice, kernel::Body& to);
   std::map<const bound::Stmt*, KeptOperands> kept;
 
   const Subject& subject;
@@ -93,6 +93,7 @@ class Builder {
 
  private:
   void rename_axes(int from, int to, const std::vector<int>& axes, kernel::Body& body);
+  int scratch_operand(const OperandPlan& operand, bool k_first, kernel::Body& to);
   Status translate_copy_by_map(const bound::Copy& copy, kernel::Body& to);
   Status translate_odd_reduce(const bound::Reduce& reduce, kernel::Body& to);
   Status finish_odd_reduce(const bound::Reduce& reduce, int part, kernel::Body& to);

@@ -31,7 +31,8 @@ void add_gemm(const Subject& subject, const GemmPlan& gemm, double runs, int wav
     slice_registers += dwords(operand->layout, dtype);
   }
   const double matrix = products * std::max(one.cycles, 8) * per_simd;
-  cost.cycles += runs * (std::max(matrix, lds) + 0.25 * std::min(matrix, lds) + products * 4 * per_simd);
+  cost.cycles += runs * (std::max(matrix, lds) + (gemm.read_ahead ? 0.25 : 0.5) * std::min(matrix, lds) +
+                         products * 4 * per_simd);
   cost.registers = std::max(cost.registers, (gemm.read_ahead ? 2 : 1) * slice_registers);
 }
 
@@ -44,7 +45,7 @@ int kept_registers(const Subject& subject, const Plan& plan) {
     const GemmPlan& gemm = plan.gemms.at(site.stmt);
     if (!gemm.instruction) continue;
     for (const OperandPlan* operand : {&gemm.a, &gemm.b}) {
-      if (operand->in_registers) continue;
+      if (operand->in_registers || operand->scratch) continue;
       const bool changes = std::any_of(subject.sites.begin(), subject.sites.end(), [&](const Site& other) {
         const auto* copy = node_of<bound::Copy>(*other.stmt);
         return copy && other.depth > 0 && !copy->to.is_tensor && copy->to.id == operand->tile;

@@ -42,13 +42,20 @@ double score(const Subject& subject, const Plan& plan) {
 std::vector<Strategy> strategies(const Subject& subject) {
   if (!has_gemm(subject)) return {Strategy{}};
   std::vector<Strategy> list;
-  for (const bool keep : {true, false}) {
-    for (const int rows : {32, 16}) {
-      if (rows == 32 && subject.target.family == target::Family::rdna) continue;
-      list.push_back({rows, keep});
-    }
+  for (const int rows : {32, 16}) {
+    if (rows == 32 && subject.target.family == target::Family::rdna) continue;
+    list.push_back({rows, true, true});
+    list.push_back({rows, false, true});
+    list.push_back({rows, false, false});
   }
   return list;
+}
+
+std::string text_of(const Plan& plan) {
+  return "instructions of " + std::to_string(plan.strategy.rows) + " rows" +
+         (plan.strategy.keep_operands ? ", operands kept" : "") + (plan.strategy.read_ahead ? ", reads ahead" : "") +
+         ": " + std::to_string(static_cast<std::int64_t>(plan.cost.cycles)) + " cycles, about " +
+         std::to_string(plan.cost.registers) + " registers";
 }
 
 struct Ranked {
@@ -61,15 +68,15 @@ Result<Ranked> rank(const Subject& subject, Budget& budget) {
   for (const Strategy& strategy : strategies(subject)) {
     KILN_CHECK(budget.spend(100));
     KILN_TRY(Plan plan, make_plan(subject, strategy));
-    ranked.plans.push_back(std::move(plan));
+    // What saves no registers where nothing could be kept or read ahead is the candidate before it once more.
+    const bool again = !ranked.plans.empty() && ranked.plans.back().strategy.rows == strategy.rows &&
+                       ranked.plans.back().cost.registers == plan.cost.registers;
+    if (!again) ranked.plans.push_back(std::move(plan));
   }
   std::stable_sort(ranked.plans.begin(), ranked.plans.end(),
                    [&](const Plan& a, const Plan& b) { return score(subject, a) < score(subject, b) * 0.9999; });
   for (const Plan& plan : ranked.plans) {
-    ranked.lines.push_back("instructions of " + std::to_string(plan.strategy.rows) + " rows" +
-                           (plan.strategy.keep_operands ? ", operands kept" : "") + ": " +
-                           std::to_string(static_cast<std::int64_t>(plan.cost.cycles)) + " cycles, about " +
-                           std::to_string(plan.cost.registers) + " registers");
+    ranked.lines.push_back(text_of(plan));
   }
   return ranked;
 }

@@ -122,12 +122,13 @@ void Builder::keep_operands(const bound::Body& body, kernel::Body& to) {
     if (!gemm.instruction || kept.contains(stmt)) continue;
     for (const bool is_a : {true, false}) {
       const OperandPlan& operand = is_a ? gemm.a : gemm.b;
-      if (operand.in_registers || use.written[operand.tile]) continue;
+      if (operand.in_registers || operand.scratch || use.written[operand.tile]) continue;
       const std::int64_t slices = gemm.k / gemm.k_slice;
       const std::int64_t bytes = slices * operand.layout.registers() * dtype_bytes(subject.tile(operand.tile).dtype);
       if (bytes / 4 > subject.target.vgprs_max / 8) continue;
       auto& list = is_a ? kept[stmt].a : kept[stmt].b;
-      for (std::int64_t slice = 0; slice < slices; ++slice) list.push_back(load_operand(gemm, is_a, slice, to));
+      for (std::int64_t slice = 0; slice < slices; ++slice) list.push_back(load_operand(gemm, is_a,
+          storage_of(operand.tile), slice, to));
       decide("pipeline", name_of(operand.tile), "operand read once before the loop and kept in " +
              std::to_string(bytes / 4) + " registers a lane");
     }

@@ -18,6 +18,8 @@ namespace kiln::lower::amd {
 struct Strategy {
   int rows = 32;                 // of the matrix instruction
   bool keep_operands = true;     // operands that a loop does not change stay in registers
+  // operands are read from LDS one slice of k before their products, where registers allow
+  bool read_ahead = true;
   bool operator==(const Strategy&) const = default;
 };
 
@@ -33,6 +35,7 @@ struct Site {
 struct OperandPlan {
   int tile = -1;
   bool in_registers = false;     // a fragment: the whole of it is the operand
+  bool scratch = false;          // a fragment that goes through LDS to become the operand
   layout::RegLayout layout;      // [rows, k_slice] read from LDS, [rows, k] in registers
 };
 

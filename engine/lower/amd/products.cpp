@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/lower/amd/builder.hpp"
+#include "engine/lower/amd/shared_layouts.hpp"
 #include "engine/lower/amd/thread_maps.hpp"
 
 namespace kiln::lower::amd {
@@ -24,18 +25,18 @@ bound::ExprPtr variable_of(int id) { return make_node(bound::Expr::Kind::variabl
 // LDS, read into one array, or two in turn when the reads run one slice ahead of the products.
 class OperandReader {
  public:
-  OperandReader(Builder& builder, const GemmPlan& gemm, bool is_a, int held, const std::vector<int>& kept)
-      : builder_(builder), gemm_(gemm), is_a_(is_a), held_(held), kept_(kept) {}
+  // `held`: the register array, -1: read from `lds`.
+  OperandReader(Builder& builder, const GemmPlan& gemm, bool is_a, int held, int lds, const std::vector<int>& kept)
+      : builder_(builder), gemm_(gemm), is_a_(is_a), held_(held), lds_(lds), kept_(kept) {}
 
   // Whether anything had to be read.
   bool read(std::int64_t slice, kernel::Body& to) {
     if (held_ >= 0 || !kept_.empty()) return false;
     int& own = arrays_[slice % arrays()];
     if (own < 0) {
-      own = builder_.load_operand(gemm_, is_a_, slice, to);
+      own = builder_.load_operand(gemm_, is_a_, lds_, slice, to);
     } else {
-      const int lds = builder_.storage_of((is_a_ ? gemm_.a : gemm_.b).tile);
-      builder_.load_lds(own, lds, {0, slice * gemm_.k_slice}, to);
+      builder_.load_lds(own, lds_, {0, slice * gemm_.k_slice}, to);
     }
     return true;
   }
@@ -50,16 +51,27 @@ class OperandReader {
   Builder& builder_;
   const GemmPlan& gemm_;
   bool is_a_;
-  int held_;
+  int held_, lds_;
   const std::vector<int>& kept_;
   int arrays_[2] = {-1, -1};
 };
 
 }  // namespace
 
-int Builder::load_operand(const GemmPlan& gemm, bool is_a, std::int64_t slice, kernel::Body& to) {
+// A fragment's value in LDS as [rows, k], laid out for how it is written and read there.
+int Builder::scratch_operand(const OperandPlan& operand, bool k_first, kernel::Body& to) {
+  const int home = storage_of(operand.tile);
+  const int turned = k_first ? reordered(home, {1, 0}, to) : home;
+  const auto layout = scratch_layout(subject.target,
+                                     {{target::LdsOperation::write, storage(turned).reg_layout},
+                                      {target::LdsOperation::read, operand.layout}}, storage(home).dtype);
+  const int scratch = add_lds("scratch", storage(home).dtype, layout);
+  store_lds(scratch, turned, to);
+  return scratch;
+}
+
+int Builder::load_operand(const GemmPlan& gemm, bool is_a, int lds, std::int64_t slice, kernel::Body& to) {
   const OperandPlan& operand = is_a ? gemm.a : gemm.b;
-  const int lds = storage_of(operand.tile);
   const int regs = add_regs(name_of(operand.tile) + "_op", storage(lds).dtype, operand.layout,
                             gemm.instruction->operand_elements);
   load_lds(regs, lds, {0, slice * gemm.k_slice}, to);
@@ -86,12 +98,17 @@ Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm,
     if (value != home) storage(value).vector_elements = made.instruction->operand_elements;
     return value;
   };
+  const auto in_lds = [&](const OperandPlan& operand, bool k_first) {
+    if (operand.in_registers) return -1;
+    return operand.scratch ? scratch_operand(operand, k_first, to) : storage_of(operand.tile);
+  };
   const int held_a = made.a.in_registers ? held(made.a, gemm.transpose_a) : -1;
   const int held_b = made.b.in_registers ? held(made.b, !gemm.transpose_b) : -1;
+  const int lds_a = in_lds(made.a, gemm.transpose_a), lds_b = in_lds(made.b, !gemm.transpose_b);
   const auto at = kept.find(&stmt);
   const KeptOperands none;
   const KeptOperands& keep = at == kept.end() ? none : at->second;
-  OperandReader a(*this, made, true, held_a, keep.a), b(*this, made, false, held_b, keep.b);
+  OperandReader a(*this, made, true, held_a, lds_a, keep.a), b(*this, made, false, held_b, lds_b, keep.b);
   const std::int64_t slices = made.k / made.k_slice;
   if (made.read_ahead) {
     a.read(0, to);

@@ -122,33 +122,59 @@ Result<std::int64_t> slice_of(const GemmPlan& gemm, const layout::RegLayout& hel
   return gemm.k;
 }
 
+// The operand that is used from the registers where it is: one whose layout the instruction takes; else one that has no
+// layout yet and, laid out for the instruction, is a small part of the registers.
+struct Leader {
+  bool found = false, is_a = false;
+  layout::RegLayout layout;
+};
+Leader find_leader(const Subject& subject, const Plan& plan, const bound::Gemm& source, const GemmPlan& gemm,
+                   const OperandSide& a, const OperandSide& b) {
+  for (const bool placed : {true, false}) {
+    for (const bool is_a : {true, false}) {
+      const OperandPlan& operand = is_a ? gemm.a : gemm.b;
+      const OperandSide &side = is_a ? a : b, &partner = is_a ? b : a;
+      if (!operand.in_registers || plan.tiles[operand.tile].placed != placed) continue;
+      if (placed) {
+        auto held = as_operand(plan.tiles[operand.tile].home, side.k_first);
+        if (usable(subject, source, gemm, partner, side, held)) return {true, is_a, std::move(held)};
+        continue;
+      }
+      auto made = standard(gemm, side, gemm.k, 1);
+      if (!made) continue;
+      const int bytes = made->registers() * dtype_bytes(subject.tile(operand.tile).dtype);
+      if (bytes / 4 <= subject.target.vgprs_max / 8) return {true, is_a, std::move(*made)};
+    }
+  }
+  return {};
+}
+
 Status plan_operands(const Subject& subject, Plan& plan, const bound::Gemm& source, GemmPlan& gemm) {
-  const OperandSide a{kernel::Operand::a, gemm.m, source.transpose_a},
-      b{kernel::Operand::b, gemm.n, !source.transpose_b};
-  if (!gemm.a.in_registers && !gemm.b.in_registers) {
+  const OperandSide a{kernel::Operand::a, gemm.m, source.transpose_a};
+  const OperandSide b{kernel::Operand::b, gemm.n, !source.transpose_b};
+  const Leader leader = find_leader(subject, plan, source, gemm, a, b);
+  // Fragments that the instruction cannot take as they are go through LDS, like shared tiles.
+  const auto through_lds = [](OperandPlan& operand) {
+    operand.scratch = operand.in_registers;
+    operand.in_registers = false;
+  };
+  if (!leader.found) {
+    through_lds(gemm.a);
+    through_lds(gemm.b);
     KILN_TRY(gemm.a.layout, standard(gemm, a, gemm.k_slice, gemm.k_pack));
     KILN_TRY(gemm.b.layout, standard(gemm, b, gemm.k_slice, gemm.k_pack));
     return ok();
   }
-  // One operand leads with the fragment's own order along k; the other follows.
-  const bool a_leads = gemm.a.in_registers;
-  OperandPlan& lead = a_leads ? gemm.a : gemm.b;
-  OperandPlan& other = a_leads ? gemm.b : gemm.a;
-  const OperandSide& lead_side = a_leads ? a : b;
-  const OperandSide& other_side = a_leads ? b : a;
-  const TilePlan& held = plan.tiles[lead.tile];
-  const bool keep = held.placed && usable(subject, source, gemm, other_side, lead_side,
-                                          as_operand(held.home, lead_side.k_first));
-  if (keep) {
-    lead.layout = as_operand(held.home, lead_side.k_first);
-  } else {
-    KILN_TRY(lead.layout, standard(gemm, lead_side, gemm.k, 1));
-  }
+  // One operand leads with the fragment's own order along k; the other follows, a slice at a time.
+  OperandPlan& lead = leader.is_a ? gemm.a : gemm.b;
+  OperandPlan& other = leader.is_a ? gemm.b : gemm.a;
+  const OperandSide& other_side = leader.is_a ? b : a;
+  lead.layout = leader.layout;
+  through_lds(other);
   gemm.k_pack = 1;
   KILN_TRY(gemm.k_slice, slice_of(gemm, lead.layout));
   layout::RegLayout part = lead.layout;
-  if (!other.in_registers && !cut(part, 1, gemm.k_slice)) return Error(ErrorCode::internal,
-      "an operand cannot be cut along k");
+  if (!cut(part, 1, gemm.k_slice)) return Error(ErrorCode::internal, "an operand cannot be cut along k");
   KILN_TRY(other.layout, kernel::operand_layout_like(*gemm.instruction, other_side.operand, other_side.rows, part,
                                                      gemm.grid));
   other.layout = layout::with_free_bits(std::move(other.layout), 0, gemm.spare_bits);
@@ -227,7 +253,7 @@ Status propagate(const Subject& subject, Plan& plan) {
     if (!source || !plan.gemms[site.stmt].instruction) continue;
     GemmPlan& gemm = plan.gemms[site.stmt];
     KILN_CHECK(plan_operands(subject, plan, *source, gemm));
-    gemm.read_ahead = slice_registers(subject, gemm) <= subject.target.vgprs_max / 8;
+    gemm.read_ahead = plan.strategy.read_ahead && slice_registers(subject, gemm) <= subject.target.vgprs_max / 8;
     const auto give = [&](const OperandPlan& operand, bool k_first) {
       if (operand.in_registers) place(plan, operand.tile, as_operand(operand.layout, k_first), "operand of a gemm");
     };

@@ -12,7 +12,8 @@ struct ScratchAccess {
   target::LdsOperation operation = target::LdsOperation::write;
   layout::RegLayout layout;
 };
-// The layout of a scratch tile (not empty: all accesses have its shape) with the fewest LDS cycles over the accesses.
+// The layout of a scratch tile of the first access' shape (others may cover a part of it) with the fewest LDS cycles
+// over the accesses.
 layout::LdsLayout scratch_layout(const target::Target& target, const std::vector<ScratchAccess>& accesses, DType dtype);
 
 }  // namespace kiln::lower::amd

@@ -55,7 +55,11 @@ TEST(RandomPrograms, HostEqualsTheInterpreter) {
     const auto program = bind_text(made.text, made.set, seed % 3 == 0 ? "host:avx2" : "host");
     const std::string repeat = "seed " + std::to_string(seed) + ", repeat with KILN_SEED=" + std::to_string(seed) +
                                " KILN_PROGRAMS=1 test_differential_host\n" + made.text;
-    ASSERT_TRUE(program) << to_text(program.error()) << "\n" << repeat;
+    if (!program) {  // at these sizes an access lies outside for all values, which is a mistake that is found earlier
+      ASSERT_NE(to_text(program.error()).find("index out of range: "), std::string::npos) << to_text(program.error()) << "\n" << repeat;
+      ++refused;
+      continue;
+    }
     const std::string result = differences(runner, *program, extreme_tensors(*program, seed, made.extremes), true);
     if (result.starts_with("host: unsupported")) ++refused;
     else ASSERT_EQ(result, "") << repeat;

@@ -12,12 +12,19 @@ namespace {
 
 struct HostProcesses : testing::Test {
   std::unique_ptr<compile::WorkerPool> pool = [] {
+    compile::WorkerCommand command;
+    command.family = "host";
+    command.command.emplace_back(KILN_BIN_DIR "/kiln-compile-host");
     compile::PoolOptions options;
-    options.commands = {{"host", {std::string(KILN_BIN_DIR) + "/kiln-compile-host"}, ""}};
+    options.commands.push_back(command);
     options.workers_max = 1;
     return compile::WorkerPool::create(options);
   }();
-  std::unique_ptr<device::Device> device = device::start_device_process({{std::string(KILN_BIN_DIR) + "/kiln-device-host", "--threads", "2"}, "", {}});
+  std::unique_ptr<device::Device> device = [] {
+    device::DeviceProcessOptions options;
+    for (const char* word : {KILN_BIN_DIR "/kiln-device-host", "--threads", "2"}) options.command.emplace_back(word);
+    return device::start_device_process(options);
+  }();
 
   Result<compile::Compiled> compile(const bound::Program& program) {
     std::promise<Result<compile::Compiled>> promise;

@@ -77,7 +77,7 @@ TEST(Barriers, AroundLoops) {
   EXPECT_EQ(with_barriers({loop({store(first), load(first)})}), "(| S0 | L0)");
   EXPECT_EQ(with_barriers({store(first), loop({load(first)})}), "S0 | (L0)");
   EXPECT_EQ(with_barriers({loop({load(first)}), store(first)}), "(L0) | S0");
-  EXPECT_EQ(with_barriers({store(first), loop({load(first), store(second), load(second)})}), "S0 (| L0 S1 | L1)");
+  EXPECT_EQ(with_barriers({store(first), loop({load(first), store(second), load(second)})}), "S0 | (L0 | S1 | L1)");
 }
 
 TEST(Barriers, StoragesThatShareBytesMeet) {

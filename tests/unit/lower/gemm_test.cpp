@@ -195,6 +195,20 @@ TEST(LowerGemm, AttemptsDifferAndEnd) {
   EXPECT_LT(attempts, 20);
 }
 
+TEST(LowerGemm, FragmentsAsOperandsKeepTheMatrixUnitAndFitTheRegisters) {
+  for (const char* target : {"gfx90a", "gfx942", "gfx950", "gfx1100"}) {
+    SCOPED_TRACE(target);
+    GemmCase wanted;
+    wanted.target = target;
+    wanted.operands = Space::fragment;
+    wanted.block_m = wanted.block_n = 64;
+    wanted.threads = 128;
+    const Lowered made = lowered(lower_test::gemm(wanted));
+    ASSERT_FALSE(made.program.launches.empty());
+    EXPECT_GT(matrix_instructions(made.program.launches[0], target), 0);
+  }
+}
+
 TEST(LowerGemm, Rdna3UsesWmma) {
   GemmCase wanted;
   wanted.target = "gfx1100";

@@ -146,9 +146,9 @@ bound::Program gemm(const GemmCase& w) {
   bound::Launch launch;
   launch.grid = {blocks(w.n, w.block_n), blocks(w.m, w.block_m), 1};
   launch.threads = w.threads;
-  launch.tiles = {make_tile("As", w.in, Space::shared, w.transpose_a ? std::vector{w.block_k, w.block_m}
+  launch.tiles = {make_tile("As", w.in, w.operands, w.transpose_a ? std::vector{w.block_k, w.block_m}
                             : std::vector{w.block_m, w.block_k}, w.a_layout),
-                  make_tile("Bs", w.in, Space::shared, w.transpose_b ? std::vector{w.block_n, w.block_k}
+                  make_tile("Bs", w.in, w.operands, w.transpose_b ? std::vector{w.block_n, w.block_k}
                             : std::vector{w.block_k, w.block_n}),
                   make_tile("acc", w.acc, Space::fragment, {w.block_m, w.block_n})};
   Writer write(launch);

@@ -16,6 +16,7 @@ struct GemmCase {
   LayoutSpec a_layout;
   int extra_maps = 0;   // elementwise statements between product and store
   bool bias = false;
+  Space operands = Space::shared;
   std::string target = "gfx942";
 };
 bound::Program gemm(const GemmCase& wanted);
