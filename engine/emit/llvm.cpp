@@ -139,7 +139,7 @@ Result<std::string> emit_llvm(const kernel::Program& program, const target::Targ
   using namespace llvm_text;
   if (!target.is_host()) return Error(ErrorCode::unsupported, "LLVM IR is emitted for host targets, not for " + target.full);
   Builder ir;
-  ir.set_opaque_masks(target.wave < 16);
+  ir.set_predicates(target.wave == 16);  // AVX-512
   ir.global("target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"");
   ir.global("target triple = \"x86_64-unknown-linux-gnu\"\n");
   ir.global("@kiln_zero = internal constant [16 x i8] zeroinitializer, align 16");

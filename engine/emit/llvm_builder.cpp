@@ -207,6 +207,14 @@ void Builder::store(const Value& value, const Value& at, int align, const std::s
 
 Value Builder::opaque(const Value& mask) {
   const int lanes = mask.type.lanes;
+  if (predicates_) {
+    const Type word = integer(lanes > 32 ? 64 : 32);
+    Value bits = cast("bitcast", mask, integer(lanes));
+    if (lanes < word.bits) bits = cast("zext", bits, word);
+    Value same = instruction(word, "call " + text(word) + " asm \"\", \"=r,0\"(" + bits.typed() + ")");
+    if (lanes < word.bits) same = cast("trunc", same, integer(lanes));
+    return cast("bitcast", same, mask.type);
+  }
   const Type wide = integer(lanes >= 8 ? 256 / lanes : std::max(32, 128 / lanes), lanes);  // a whole register
   const Value bits = cast("sext", mask, wide);
   const Value same = instruction(wide, "call " + text(wide) + " asm \"\", \"=x,0\"(" + bits.typed() + ")");
@@ -214,21 +222,20 @@ Value Builder::opaque(const Value& mask) {
 }
 
 Value Builder::load_masked(Type type, const Value& at, int align, const Value& mask, const Value& otherwise) {
-  const Value seen = opaque_masks_ ? opaque(mask) : mask;
-  return call("llvm.masked.load." + mangled(type) + ".p0", type, {at, seen, otherwise}, {"align " + std::to_string(align)});
+  return call("llvm.masked.load." + mangled(type) + ".p0", type, {at, opaque(mask), otherwise}, {"align " + std::to_string(align)});
 }
 
 void Builder::store_masked(const Value& value, const Value& at, int align, const Value& mask) {
-  call_void("llvm.masked.store." + mangled(value.type) + ".p0", {value, at, mask}, {"", "align " + std::to_string(align)});
+  call_void("llvm.masked.store." + mangled(value.type) + ".p0", {value, at, opaque(mask)}, {"", "align " + std::to_string(align)});
 }
 
 Value Builder::gather(Type type, const Value& pointers, int align, const Value& mask, const Value& otherwise) {
-  return call("llvm.masked.gather." + mangled(type) + "." + mangled(pointers.type), type, {pointers, mask, otherwise},
+  return call("llvm.masked.gather." + mangled(type) + "." + mangled(pointers.type), type, {pointers, opaque(mask), otherwise},
               {"align " + std::to_string(align)});
 }
 
 void Builder::scatter(const Value& value, const Value& pointers, int align, const Value& mask) {
-  call_void("llvm.masked.scatter." + mangled(value.type) + "." + mangled(pointers.type), {value, pointers, mask},
+  call_void("llvm.masked.scatter." + mangled(value.type) + "." + mangled(pointers.type), {value, pointers, opaque(mask)},
             {"", "align " + std::to_string(align)});
 }
 

@@ -86,10 +86,11 @@ class Builder {
   void jump(const std::string& label);
   void jump_if(const Value& condition, const std::string& then, const std::string& otherwise);
 
-  // Without AVX-512, LLVM 22 turns masked loads into whole ones where it finds the mask's lanes to be constant or undefined
-  // (X86's combineMaskedLoadConstantMask takes an undefined lane for an active one), and so reads memory that the mask
-  // excludes. With this set, masks of loads pass through an empty piece of assembly that it cannot look through.
-  void set_opaque_masks(bool opaque) { opaque_masks_ = opaque; }
+  // LLVM 22 breaks masked accesses whose masks it knows. A whole vector is loaded where it takes undefined lanes for active
+  // ones (without AVX-512: combineMaskedLoadConstantMask); a store of one truncated element writes the element as wide as it
+  // was before (reduceMaskedStoreToScalarStore: two i16 for one). Both touch memory that the mask excludes. Masks therefore
+  // pass through an empty piece of assembly that it cannot look through. `predicates`: the target has mask registers.
+  void set_predicates(bool predicates) { predicates_ = predicates; }
 
   // ---- the module ----
   void line(const std::string& text) { body_ += text; body_ += '\n'; }
@@ -111,7 +112,7 @@ class Builder {
   std::map<std::string, std::string> declarations_;
   std::map<std::string, bool> helper_names_;
   int next_ = 0;
-  bool opaque_masks_ = false;
+  bool predicates_ = false;
 };
 
 }  // namespace kiln::emit::llvm_text

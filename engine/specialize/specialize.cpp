@@ -96,6 +96,10 @@ class Specializer {
       context_.grid[axis] = {0, std::max<std::int64_t>(context_.launch.grid.back() - 1, 0)};
       empty = empty || context_.launch.grid.back() == 0;
     }
+    if (nothing_to_write()) {
+      empty = true;
+      context_.launch.grid[0] = 0;
+    }
     const auto threads = binder.constant(
         launch.threads, 1,
         context_.target.is_host() ? threads_max : std::min<std::int64_t>(threads_max, context_.target.threads_max),
@@ -113,6 +117,17 @@ class Specializer {
       context_.launch.body = std::move(body);
     check_launch(launch);
     return std::move(context_.launch);
+  }
+
+  // Whether what the program may write has no element at all: then no block needs to run.
+  bool nothing_to_write() const {
+    bool written = false;
+    for (const auto& tensor : context_.tensors) {
+      if (tensor.scalar || tensor.access == Access::read) continue;
+      written = true;
+      if (tensor.elements_span() > 0) return false;
+    }
+    return written;
   }
 
   void check_launch(const tile::Launch& launch) {

@@ -63,6 +63,7 @@ class BadInput(unittest.TestCase):
                      b'{"jsonrpc":"2.0","id":1,"method":"ping","fds":17}', b'{"jsonrpc":"2.0","id":1,"method":"ping","fds":1}', b"7"):
             code = self.error(line)
             self.assertIn(code, ("parse_error", "protocol_error", "invalid_argument"), line)
+        self.assertEqual(self.error(b'{"jsonrpc":"2.0","id":null,"method":"ping"}'), "protocol_error")
         self.assertEqual(self.request("ping")["result"], {})
 
     def test_long_line_drops_the_connection(self):
@@ -110,6 +111,11 @@ class BadInput(unittest.TestCase):
         self.assertEqual(self.code("kernel.compile", {"program": "gemm", "set": sizes, "layouts": {"As": "spiral"}}), "invalid_argument")
         self.assertEqual(self.code("kernel.explain", {"key": "00"}), "invalid_argument")
         self.assertEqual(self.code("kernel.launch", {"key": "0" * 64, "args": {}}), "not_found")
+
+    def test_empty_tensors_are_ordinary(self):
+        for program, sizes in (("softmax", {"M": 4, "N": 0}), ("softmax", {"M": 0, "N": 4}), ("rmsnorm", {"M": 3, "N": 0}),
+                               ("gemm", {"M": 3, "N": 4, "K": 0}), ("gemm", {"M": 0, "N": 4, "K": 2})):
+            self.assertIn("result", self.request("kernel.compile", {"program": program, "set": sizes}), sizes)
 
     def test_descriptors(self):
         reading, writing = os.pipe()
