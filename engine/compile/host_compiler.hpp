@@ -14,8 +14,8 @@ struct HostObject {
   std::int64_t code_bytes = 0;  // of all functions
   std::string log;              // warnings, may be empty
 };
-// Parses, verifies, optimizes and compiles one module for the target's features. Errors: compile_failed, with LLVM's words and
-// the line of the text. One thread at a time.
+// Parses, verifies, optimizes and compiles one module for the target's features. Errors: compile_failed, with LLVM's
+// words and the line of the text. One thread at a time.
 Result<HostObject> compile_llvm_text(const std::string& text, const target::Target& target);
 
 std::unique_ptr<Compiler> make_host_compiler();

@@ -55,9 +55,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> make_machine(const target::Target& 
   const auto* found = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!found) return Error(ErrorCode::no_compiler, "LLVM has no x86-64 target: " + error);
   llvm::TargetOptions options;
-  std::unique_ptr<llvm::TargetMachine> machine(found->createTargetMachine(triple, "x86-64", features_text(target), options,
-                                                                          llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                                          llvm::CodeGenOptLevel::Default));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      found->createTargetMachine(triple, "x86-64", features_text(target), options, llvm::Reloc::PIC_,
+                                 llvm::CodeModel::Small, llvm::CodeGenOptLevel::Default));
   if (!machine) return Error(ErrorCode::no_compiler, "LLVM made no target machine");
   return machine;
 }
@@ -77,7 +77,9 @@ void hear(const llvm::DiagnosticInfo* info, void* spoken_to) {
   auto& spoken = *static_cast<Spoken*>(spoken_to);
   constexpr std::size_t log_bytes_max = 64 << 10;
   if (info->getSeverity() == llvm::DS_Error) spoken.failed = true;
-  if (spoken.log.size() > log_bytes_max || (info->getSeverity() != llvm::DS_Error && info->getSeverity() != llvm::DS_Warning)) return;
+  if (spoken.log.size() > log_bytes_max ||
+      (info->getSeverity() != llvm::DS_Error && info->getSeverity() != llvm::DS_Warning))
+    return;
   llvm::raw_string_ostream stream(spoken.log);
   llvm::DiagnosticPrinterRawOStream printer(stream);
   info->print(printer);
@@ -89,7 +91,8 @@ Result<std::unique_ptr<llvm::Module>> parse(const std::string& text, llvm::LLVMC
   auto module = llvm::parseAssembly(llvm::MemoryBufferRef(text, "kernel"), diagnostic, context);
   if (!module) {
     return failed("line " + std::to_string(diagnostic.getLineNo()) + ": " + diagnostic.getMessage().str() + ": " +
-                      diagnostic.getLineContents().str(), text);
+                      diagnostic.getLineContents().str(),
+                  text);
   }
   std::string broken;
   llvm::raw_string_ostream stream(broken);
@@ -120,9 +123,12 @@ Status optimize(llvm::Module& module, llvm::TargetMachine& machine) {
 Result<std::int64_t> code_bytes(const Bytes& object) {
   const llvm::StringRef bytes(reinterpret_cast<const char*>(object.data()), object.size());
   auto file = llvm::object::ObjectFile::createObjectFile(llvm::MemoryBufferRef(bytes, "kernel.o"));
-  if (!file) return Error(ErrorCode::compile_failed, "LLVM made an object that cannot be read: " + llvm::toString(file.takeError()));
+  if (!file)
+    return Error(ErrorCode::compile_failed,
+                 "LLVM made an object that cannot be read: " + llvm::toString(file.takeError()));
   std::int64_t total = 0;
-  for (const auto& section : (*file)->sections()) total += section.isText() ? static_cast<std::int64_t>(section.getSize()) : 0;
+  for (const auto& section : (*file)->sections())
+    total += section.isText() ? static_cast<std::int64_t>(section.getSize()) : 0;
   return total;
 }
 
@@ -130,7 +136,8 @@ class HostCompiler : public Compiler {
  public:
   Result<std::string> warm_up(const target::Target& target) override {
     const std::string words = "LLVM " + std::string(LLVM_VERSION_STRING);
-    KILN_CHECK(compile_llvm_text("target triple = \"x86_64-unknown-linux-gnu\"\ndefine i32 @warm() { ret i32 0 }\n", target));
+    KILN_CHECK(
+        compile_llvm_text("target triple = \"x86_64-unknown-linux-gnu\"\ndefine i32 @warm() { ret i32 0 }\n", target));
     return words;
   }
 
@@ -146,7 +153,8 @@ class HostCompiler : public Compiler {
     compiled.metadata.log = std::move(object.log);
     for (auto& launch : compiled.metadata.launches) launch.resources.code_bytes = object.code_bytes;
     compiled.object = std::move(object.object);
-    compiled.metadata.compile_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    compiled.metadata.compile_ms =
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return compiled;
   }
 };
@@ -154,7 +162,8 @@ class HostCompiler : public Compiler {
 }  // namespace
 
 Result<HostObject> compile_llvm_text(const std::string& text, const target::Target& target) {
-  if (!target.is_host()) return Error(ErrorCode::unsupported, "the host compiler serves host targets, not " + target.full);
+  if (!target.is_host())
+    return Error(ErrorCode::unsupported, "the host compiler serves host targets, not " + target.full);
   KILN_TRY(const auto machine, make_machine(target));
   llvm::LLVMContext context;
   Spoken spoken;

@@ -48,7 +48,8 @@ Metadata host_metadata(const bound::Program& program, const lower::Lowered& lowe
     metadata.launches.push_back(std::move(info));
     const auto& tiles = program.launches[number].tiles;
     for (const auto& storage : launch.storages) {
-      if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared) metadata.shared_tiles.push_back(shared_tile(storage));
+      if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared)
+        metadata.shared_tiles.push_back(shared_tile(storage));
     }
   }
   metadata.bounds_left = lowered.bounds_left;

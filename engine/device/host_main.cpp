@@ -15,7 +15,8 @@ Result<std::unique_ptr<device::Device>> make(const std::vector<std::string>& arg
       return Error(ErrorCode::invalid_argument, "kiln-device-host takes --threads N, not " + arguments[i]);
     }
     options.threads = std::atoi(arguments[++i].c_str());
-    if (options.threads < 1 || options.threads > 1024) return Error(ErrorCode::invalid_argument, "--threads takes 1 to 1024");
+    if (options.threads < 1 || options.threads > 1024)
+      return Error(ErrorCode::invalid_argument, "--threads takes 1 to 1024");
   }
   KILN_TRY(auto loader, device::host::make_object_loader());
   return device::host::make_host_device(std::move(loader), options);

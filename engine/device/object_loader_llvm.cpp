@@ -30,7 +30,8 @@ Status check_section(const llvm::object::ELFSectionRef& section) {
   }
   auto name = section.getName();
   if (!name) return corrupt(llvm::toString(name.takeError()));
-  if (name->starts_with(".ctors") || name->starts_with(".dtors") || name->starts_with(".init") || name->starts_with(".fini")) {
+  if (name->starts_with(".ctors") || name->starts_with(".dtors") || name->starts_with(".init") ||
+      name->starts_with(".fini")) {
     return corrupt("it has initializers");
   }
   return {};
@@ -41,7 +42,8 @@ Status check_object(llvm::MemoryBufferRef bytes) {
   auto file = llvm::object::ObjectFile::createELFObjectFile(bytes);
   if (!file) return corrupt(llvm::toString(file.takeError()));
   const auto& object = **file;
-  if (!object.isRelocatableObject() || object.getArch() != llvm::Triple::x86_64) return corrupt("it is no relocatable x86-64 object");
+  if (!object.isRelocatableObject() || object.getArch() != llvm::Triple::x86_64)
+    return corrupt("it is no relocatable x86-64 object");
   for (const auto& section : object.sections()) KILN_CHECK(check_section(section));
   for (const auto& symbol : object.symbols()) {
     auto flags = symbol.getFlags();
@@ -49,7 +51,8 @@ Status check_object(llvm::MemoryBufferRef bytes) {
     if (!(*flags & llvm::object::SymbolRef::SF_Undefined)) continue;
     auto name = symbol.getName();
     if (!name) return corrupt(llvm::toString(name.takeError()));
-    if (!name->empty() && !is_allowed_import(*name)) return corrupt("it needs the symbol " + name->str().substr(0, 100));
+    if (!name->empty() && !is_allowed_import(*name))
+      return corrupt("it needs the symbol " + name->str().substr(0, 100));
   }
   return {};
 }
@@ -89,12 +92,14 @@ class Loader : public ObjectLoader {
 
   Status define_imports() {
     const auto address = [](auto* function) {
-      return orc::ExecutorSymbolDef(orc::ExecutorAddr::fromPtr(function), llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable);
+      return orc::ExecutorSymbolDef(orc::ExecutorAddr::fromPtr(function),
+                                    llvm::JITSymbolFlags::Exported | llvm::JITSymbolFlags::Callable);
     };
     orc::SymbolMap symbols;
     symbols[session_.intern("memcpy")] = address(static_cast<void* (*)(void*, const void*, std::size_t)>(&std::memcpy));
     symbols[session_.intern("memset")] = address(static_cast<void* (*)(void*, int, std::size_t)>(&std::memset));
-    if (auto error = imports_.define(orc::absoluteSymbols(std::move(symbols)))) return corrupt(llvm::toString(std::move(error)));
+    if (auto error = imports_.define(orc::absoluteSymbols(std::move(symbols))))
+      return corrupt(llvm::toString(std::move(error)));
     return {};
   }
 

@@ -1,5 +1,5 @@
-// The LLVM IR printer for host targets: one function a launch, statements in order. Decides nothing: what to do and in which
-// blocks and layouts stands in the kernel program.
+// The LLVM IR printer for host targets: one function a launch, statements in order. Decides nothing: what to do and in
+// which blocks and layouts stands in the kernel program.
 #include <algorithm>
 #include <limits>
 
@@ -31,8 +31,12 @@ std::vector<std::int64_t> layout_strides(const layout::LdsLayout& layout) {
 
 Memory storage_memory(Context& ctx, int id) {
   const auto& storage = ctx.storage(id);
-  return {ctx.ir.offset(ctx.arena, Builder::constant(storage.offset_bytes)), storage.dtype, storage.shape,
-          layout_strides(storage.lds_layout), dtype_bytes(storage.dtype), tile_scope};
+  return {ctx.ir.offset(ctx.arena, Builder::constant(storage.offset_bytes)),
+          storage.dtype,
+          storage.shape,
+          layout_strides(storage.lds_layout),
+          dtype_bytes(storage.dtype),
+          tile_scope};
 }
 
 Memory tensor_memory(Context& ctx, int id) {
@@ -74,8 +78,9 @@ void emit_for(Context& ctx, const kernel::For& loop) {
 void emit_if(Context& ctx, const kernel::If& branch) {
   const Value condition = Evaluator(ctx).index_value(*branch.condition);
   const auto otherwise = [&] { emit_body(ctx, branch.otherwise); };
-  ctx.ir.branch(condition, [&] { emit_body(ctx, branch.then); },
-                branch.otherwise.empty() ? std::function<void()>() : std::function<void()>(otherwise));
+  ctx.ir.branch(
+      condition, [&] { emit_body(ctx, branch.then); },
+      branch.otherwise.empty() ? std::function<void()>() : std::function<void()>(otherwise));
 }
 
 struct StatementPrinter {
@@ -91,7 +96,8 @@ struct StatementPrinter {
   void operator()(const kernel::Barrier&) const {}  // one wave: nothing to wait for
   void operator()(const kernel::Wait&) const {}
   void operator()(const kernel::Sched&) const {}
-  template <class Other> void operator()(const Other&) const {
+  template <class Other>
+  void operator()(const Other&) const {
     ctx.fail(Error(ErrorCode::internal, "host kernel programs have no statement of this kind"));
   }
 };
@@ -99,7 +105,8 @@ struct StatementPrinter {
 void emit_body(Context& ctx, const kernel::Body& body) {
   for (const auto& statement : body) {
     if (ctx.error) return;
-    if (ctx.ir.size() > text_bytes_max) return ctx.fail(Error(ErrorCode::resource_limit, "the emitted text exceeds 1 MiB"));
+    if (ctx.ir.size() > text_bytes_max)
+      return ctx.fail(Error(ErrorCode::resource_limit, "the emitted text exceeds 1 MiB"));
     std::visit(StatementPrinter{ctx}, statement.node);
   }
 }
@@ -137,7 +144,8 @@ constexpr const char* alias_metadata =
 
 Result<std::string> emit_llvm(const kernel::Program& program, const target::Target& target) {
   using namespace llvm_text;
-  if (!target.is_host()) return Error(ErrorCode::unsupported, "LLVM IR is emitted for host targets, not for " + target.full);
+  if (!target.is_host())
+    return Error(ErrorCode::unsupported, "LLVM IR is emitted for host targets, not for " + target.full);
   Builder ir;
   ir.set_predicates(target.wave == 16);  // AVX-512
   ir.global("target datalayout = \"e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128\"");
@@ -145,7 +153,8 @@ Result<std::string> emit_llvm(const kernel::Program& program, const target::Targ
   ir.global("@kiln_zero = internal constant [16 x i8] zeroinitializer, align 16");
   for (const auto& launch : program.launches) {
     const auto argument = [](const char* name) { return Value{name, integer(64), std::nullopt}; };
-    Context ctx{ir, program, launch, target.wave * 4, target.vgprs_max, {"%arena", pointer(), {}}, {"%cancel", pointer(), {}}};
+    Context ctx{
+        ir, program, launch, target.wave * 4, target.vgprs_max, {"%arena", pointer(), {}}, {"%cancel", pointer(), {}}};
     ctx.block = {argument("%bx"), argument("%by"), argument("%bz")};
     emit_launch(ctx);
     if (ctx.error) return *std::move(ctx.error);

@@ -18,7 +18,8 @@ std::string scalar_text(const Type& type) {
 std::string real_text(double value, int bits) {
   if (bits == 32) value = static_cast<float>(value);
   char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "0x%016llX", static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
+  std::snprintf(buffer, sizeof buffer, "0x%016llX",
+                static_cast<unsigned long long>(std::bit_cast<std::uint64_t>(value)));
   return buffer;
 }
 
@@ -36,7 +37,7 @@ std::string text(const Type& type) {
 }
 
 std::string mangled(const Type& type) {
-  const std::string scalar = type.kind == Type::Kind::pointer ? "p0"
+  const std::string scalar = type.kind == Type::Kind::pointer   ? "p0"
                              : type.kind == Type::Kind::integer ? "i" + std::to_string(type.bits)
                                                                 : "f" + std::to_string(type.bits);
   return type.lanes == 1 ? scalar : "v" + std::to_string(type.lanes) + scalar;
@@ -63,7 +64,8 @@ Value Builder::lane_numbers(Type type, int start) {
 
 Value Builder::lane_mask(int lanes, int active) {
   std::string list = "<";
-  for (int lane = 0; lane < lanes; ++lane) list += std::string(lane ? ", " : "") + (lane < active ? "i1 true" : "i1 false");
+  for (int lane = 0; lane < lanes; ++lane)
+    list += std::string(lane ? ", " : "") + (lane < active ? "i1 true" : "i1 false");
   return {list + ">", integer(1, lanes), std::nullopt};
 }
 
@@ -142,7 +144,8 @@ Value Builder::extract(const Value& value, int lane) {
 }
 
 Value Builder::insert(const Value& vector, const Value& element, int lane) {
-  return instruction(vector.type, "insertelement " + vector.typed() + ", " + element.typed() + ", i64 " + std::to_string(lane));
+  return instruction(vector.type,
+                     "insertelement " + vector.typed() + ", " + element.typed() + ", i64 " + std::to_string(lane));
 }
 
 Value Builder::shuffle(const Value& a, const Value& b, const std::vector<int>& mask) {
@@ -177,7 +180,8 @@ Value Builder::call(const std::string& name, Type result, const std::vector<Valu
   return instruction(result, "call " + text(result) + " @" + name + "(" + argument_list(args, attributes) + ")");
 }
 
-void Builder::call_void(const std::string& name, const std::vector<Value>& args, const std::vector<std::string>& attributes) {
+void Builder::call_void(const std::string& name, const std::vector<Value>& args,
+                        const std::vector<std::string>& attributes) {
   declare(name, "void", args);
   body_ += "  call void @" + name + "(" + argument_list(args, attributes) + ")\n";
 }
@@ -222,21 +226,23 @@ Value Builder::opaque(const Value& mask) {
 }
 
 Value Builder::load_masked(Type type, const Value& at, int align, const Value& mask, const Value& otherwise) {
-  return call("llvm.masked.load." + mangled(type) + ".p0", type, {at, opaque(mask), otherwise}, {"align " + std::to_string(align)});
-}
-
-void Builder::store_masked(const Value& value, const Value& at, int align, const Value& mask) {
-  call_void("llvm.masked.store." + mangled(value.type) + ".p0", {value, at, opaque(mask)}, {"", "align " + std::to_string(align)});
-}
-
-Value Builder::gather(Type type, const Value& pointers, int align, const Value& mask, const Value& otherwise) {
-  return call("llvm.masked.gather." + mangled(type) + "." + mangled(pointers.type), type, {pointers, opaque(mask), otherwise},
+  return call("llvm.masked.load." + mangled(type) + ".p0", type, {at, opaque(mask), otherwise},
               {"align " + std::to_string(align)});
 }
 
-void Builder::scatter(const Value& value, const Value& pointers, int align, const Value& mask) {
-  call_void("llvm.masked.scatter." + mangled(value.type) + "." + mangled(pointers.type), {value, pointers, opaque(mask)},
+void Builder::store_masked(const Value& value, const Value& at, int align, const Value& mask) {
+  call_void("llvm.masked.store." + mangled(value.type) + ".p0", {value, at, opaque(mask)},
             {"", "align " + std::to_string(align)});
+}
+
+Value Builder::gather(Type type, const Value& pointers, int align, const Value& mask, const Value& otherwise) {
+  return call("llvm.masked.gather." + mangled(type) + "." + mangled(pointers.type), type,
+              {pointers, opaque(mask), otherwise}, {"align " + std::to_string(align)});
+}
+
+void Builder::scatter(const Value& value, const Value& pointers, int align, const Value& mask) {
+  call_void("llvm.masked.scatter." + mangled(value.type) + "." + mangled(pointers.type),
+            {value, pointers, opaque(mask)}, {"", "align " + std::to_string(align)});
 }
 
 std::string Builder::label(std::string_view hint) { return std::string(hint) + std::to_string(next_++); }
@@ -252,7 +258,8 @@ void Builder::jump_if(const Value& condition, const std::string& then, const std
   body_ += "  br " + condition.typed() + ", label %" + then + ", label %" + otherwise + "\n";
 }
 
-void Builder::loop(const Value& begin, const Value& end, std::int64_t step, const std::function<void(const Value&)>& body) {
+void Builder::loop(const Value& begin, const Value& end, std::int64_t step,
+                   const std::function<void(const Value&)>& body) {
   loop_carrying(begin, end, step, {}, [&](const Value& index, const std::vector<Value>&) {
     body(index);
     return std::vector<Value>();
@@ -281,8 +288,8 @@ std::vector<Value> Builder::loop_carrying(
   const std::string last = std::exchange(current_, before);
   place(head);
   const auto phi = [&](const Value& value, const std::string& from_before, const std::string& from_body) {
-    body_ += "  " + value.name + " = phi " + text(value.type) + " [ " + from_before + ", %" + before + " ], [ " + from_body +
-             ", %" + last + " ]\n";
+    body_ += "  " + value.name + " = phi " + text(value.type) + " [ " + from_before + ", %" + before + " ], [ " +
+             from_body + ", %" + last + " ]\n";
   };
   phi(index, begin.name, next.name);
   for (std::size_t i = 0; i < carried.size(); ++i) phi(carried[i], initial[i].name, results[i].name);
@@ -292,10 +299,13 @@ std::vector<Value> Builder::loop_carrying(
   return carried;
 }
 
-void Builder::branch(const Value& condition, const std::function<void()>& then, const std::function<void()>& otherwise) {
+void Builder::branch(const Value& condition, const std::function<void()>& then,
+                     const std::function<void()>& otherwise) {
   if (condition.known) {
-    if (*condition.known) then();
-    else if (otherwise) otherwise();
+    if (*condition.known)
+      then();
+    else if (otherwise)
+      otherwise();
     return;
   }
   const std::string yes = label("then"), no = label("else"), done = label("join");

@@ -15,13 +15,13 @@ struct Context {
   Builder& ir;
   const kernel::Program& program;
   const kernel::Launch& launch;
-  int vector_bytes = 32;                // of the target's vector registers
+  int vector_bytes = 32;  // of the target's vector registers
   int vector_registers = 16;
-  Value arena, cancel, index_slot;      // index_slot: memory through which loaded indices pass once
-  std::vector<Value> tensors;           // pointer to each tensor's first element, or to a scalar's value
+  Value arena, cancel, index_slot;  // index_slot: memory through which loaded indices pass once
+  std::vector<Value> tensors;       // pointer to each tensor's first element, or to a scalar's value
   std::array<Value, 3> block;
-  std::map<int, Value> variables;       // uniform ones: loops, lets, outer map indices
-  std::optional<Error> error;           // the first failure; printing goes on with zeros, emit_llvm gives it back
+  std::map<int, Value> variables;  // uniform ones: loops, lets, outer map indices
+  std::optional<Error> error;      // the first failure; printing goes on with zeros, emit_llvm gives it back
 
   void fail(Error e) {
     if (!error) error = std::move(e);
@@ -34,8 +34,8 @@ struct Memory {
   Value base;
   DType dtype = DType::f32;
   std::vector<std::int64_t> extents, stride_bytes;
-  int align = 1;              // of every element's address, at least
-  std::string scope;          // alias metadata for plain loads and stores
+  int align = 1;      // of every element's address, at least
+  std::string scope;  // alias metadata for plain loads and stores
   [[nodiscard]] int rank() const { return static_cast<int>(extents.size()); }
 };
 Memory storage_memory(Context& ctx, int storage);

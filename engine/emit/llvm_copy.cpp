@@ -1,5 +1,5 @@
-// Copies between tensors and tiles: rows as vectors, the part outside the tensor filled; where the tile is contiguous along
-// another axis than the tensor, square blocks transposed in registers.
+// Copies between tensors and tiles: rows as vectors, the part outside the tensor filled; where the tile is contiguous
+// along another axis than the tensor, square blocks transposed in registers.
 #include <algorithm>
 #include <numeric>
 
@@ -20,7 +20,10 @@ struct Axis {
 class Copy {
  public:
   Copy(Context& ctx, const kernel::Direct& direct)
-      : ctx_(ctx), ir_(ctx.ir), direct_(direct), tile_(storage_memory(ctx, direct.lds.storage)),
+      : ctx_(ctx),
+        ir_(ctx.ir),
+        direct_(direct),
+        tile_(storage_memory(ctx, direct.lds.storage)),
         tensor_(tensor_memory(ctx, direct.global.tensor)) {}
   void emit();
 
@@ -49,12 +52,12 @@ class Copy {
   Builder& ir_;
   const kernel::Direct& direct_;
   Memory tile_, tensor_;
-  std::vector<Axis> axes_;       // one a storage axis
-  std::vector<int> order_;       // loops, outermost first; the run last
+  std::vector<Axis> axes_;  // one a storage axis
+  std::vector<int> order_;  // loops, outermost first; the run last
   enum class Form : std::uint8_t { runs, transposed, elements } form_ = Form::runs;
-  int across_ = -1;              // transposed: the storage axis along which the tensor is contiguous
+  int across_ = -1;  // transposed: the storage axis along which the tensor is contiguous
   int run_lanes_ = 8;
-  Value fill_value_;             // scalar, in the tile's memory type
+  Value fill_value_;  // scalar, in the tile's memory type
   Value tile_base_, tensor_base_;
 };
 
@@ -77,15 +80,19 @@ void Copy::find_axis(int tensor_axis, const Value& start, Value& all_inside) {
     limit = ir_.min_signed(limit, Evaluator(ctx_).index_value(*given));
   }
   if (tile_axis < 0) {
-    const Value inside = ir_.op("and", ir_.compare("icmp sge", start, Builder::constant(0)), ir_.compare("icmp slt", start, limit));
+    const Value inside =
+        ir_.op("and", ir_.compare("icmp sge", start, Builder::constant(0)), ir_.compare("icmp slt", start, limit));
     all_inside = all_inside.empty() ? inside : ir_.op("and", all_inside, inside);
     return;
   }
   Axis& axis = axes_[tile_axis];
-  const auto saturating = [&](const Value& a, const Value& b) { return ir_.call("llvm.ssub.sat.i64", integer(64), {a, b}); };
+  const auto saturating = [&](const Value& a, const Value& b) {
+    return ir_.call("llvm.ssub.sat.i64", integer(64), {a, b});
+  };
   axis.whole = false;
   const Value zero = Builder::constant(0), whole = Builder::constant(axis.extent);
-  axis.lo = start.known && *start.known >= 0 ? zero : ir_.min_signed(whole, ir_.max_signed(zero, saturating(zero, start)));
+  axis.lo =
+      start.known && *start.known >= 0 ? zero : ir_.min_signed(whole, ir_.max_signed(zero, saturating(zero, start)));
   axis.hi = ir_.max_signed(axis.lo, ir_.min_signed(whole, saturating(limit, start)));
 }
 
@@ -139,7 +146,8 @@ void Copy::emit() {
   const int widest = std::max({dtype_bytes(tile_.dtype), bytes, converts || form_ != Form::runs ? 4 : 1});
   run_lanes_ = ctx_.vector_bytes / widest;
   if (direct_.to_lds) {
-    const Value raw = direct_.fill ? Evaluator(ctx_).uniform_value(*direct_.fill) : Builder::zero(value_type(tensor_.dtype));
+    const Value raw =
+        direct_.fill ? Evaluator(ctx_).uniform_value(*direct_.fill) : Builder::zero(value_type(tensor_.dtype));
     fill_value_ = to_memory(ir_, convert(ir_, raw, tensor_.dtype, tile_.dtype), tile_.dtype);
   }
   rows(0, tile_base_, tensor_base_);
@@ -148,7 +156,8 @@ void Copy::emit() {
 void Copy::rows(std::size_t level, const Value& tile, const Value& tensor) {
   const Axis& axis = axes_[order_[level]];
   if (form_ == Form::transposed && level + 2 == order_.size()) return transposed(tile, tensor);
-  if (level + 1 == order_.size()) return form_ == Form::runs ? copy_run(axis, tile, tensor) : elements(axis, tile, tensor);
+  if (level + 1 == order_.size())
+    return form_ == Form::runs ? copy_run(axis, tile, tensor) : elements(axis, tile, tensor);
   if (direct_.to_lds && !axis.whole) {
     const auto fill_rows = [&](const Value& begin, const Value& end) {
       ir_.loop(begin, end, 1, [&](const Value& i) { fill(level + 1, at(tile, i, axis.tile_stride)); });
@@ -156,9 +165,8 @@ void Copy::rows(std::size_t level, const Value& tile, const Value& tensor) {
     fill_rows(Builder::constant(0), axis.lo);
     fill_rows(axis.hi, Builder::constant(axis.extent));
   }
-  ir_.loop(axis.lo, axis.hi, 1, [&](const Value& i) {
-    rows(level + 1, at(tile, i, axis.tile_stride), at(tensor, i, axis.tensor_stride));
-  });
+  ir_.loop(axis.lo, axis.hi, 1,
+           [&](const Value& i) { rows(level + 1, at(tile, i, axis.tile_stride), at(tensor, i, axis.tensor_stride)); });
 }
 
 void Copy::fill(std::size_t level, const Value& tile) {
@@ -190,8 +198,10 @@ Value Copy::in_tile_memory(const Value& raw) {
 void Copy::copy_one(const Value& tile, const Value& tensor, int lanes, const Value& mask) {
   if (direct_.to_lds) {
     const Value raw = in_tile_memory(read_tensor(tensor, lanes, mask));
-    if (mask.empty()) ir_.store(raw, tile, tile_.align, tile_.scope);
-    else ir_.store_masked(raw, tile, tile_.align, mask);
+    if (mask.empty())
+      ir_.store(raw, tile, tile_.align, tile_.scope);
+    else
+      ir_.store_masked(raw, tile, tile_.align, mask);
     return;
   }
   // Reading the whole vector from the tile is safe (rows are padded to whole vectors); only what is inside is written.
@@ -201,12 +211,14 @@ void Copy::copy_one(const Value& tile, const Value& tensor, int lanes, const Val
   if (tile_.dtype != tensor_.dtype) {
     raw = to_memory(ir_, convert(ir_, from_memory(ir_, raw, tile_.dtype), tile_.dtype, tensor_.dtype), tensor_.dtype);
   }
-  if (mask.empty()) ir_.store(raw, tensor, tensor_.align, tensor_.scope);
-  else ir_.store_masked(raw, tensor, tensor_.align, mask);
+  if (mask.empty())
+    ir_.store(raw, tensor, tensor_.align, tensor_.scope);
+  else
+    ir_.store_masked(raw, tensor, tensor_.align, mask);
 }
 
-// Rows of a large tensor lie on different pages, where the processor's own prefetching stops: some rows ahead are asked for.
-// (A prefetch never faults, wherever it points.)
+// Rows of a large tensor lie on different pages, where the processor's own prefetching stops: some rows ahead are asked
+// for. (A prefetch never faults, wherever it points.)
 void Copy::prefetch(const Value& where) {
   constexpr std::int64_t bytes_ahead = 4096;
   if (!direct_.to_lds || order_.size() < 2) return;
@@ -216,7 +228,8 @@ void Copy::prefetch(const Value& where) {
   if (rows.tensor_stride <= row_bytes || rows.extent <= ahead) return;
   const Value later = ir_.offset(where, Builder::constant(ahead * rows.tensor_stride));
   const Type flag = integer(32);
-  ir_.call_void("llvm.prefetch.p0", {later, Builder::constant(0, flag), Builder::constant(3, flag), Builder::constant(1, flag)});
+  ir_.call_void("llvm.prefetch.p0",
+                {later, Builder::constant(0, flag), Builder::constant(3, flag), Builder::constant(1, flag)});
 }
 
 void Copy::copy_run(const Axis& axis, const Value& tile, const Value& tensor) {
@@ -245,9 +258,8 @@ void Copy::elements(const Axis& axis, const Value& tile, const Value& tensor) {
     fill_run(axis, tile, Builder::constant(0), axis.lo);
     fill_run(axis, tile, axis.hi, Builder::constant(axis.extent));
   }
-  ir_.loop(axis.lo, axis.hi, 1, [&](const Value& i) {
-    copy_one(at(tile, i, axis.tile_stride), at(tensor, i, axis.tensor_stride), 1, {});
-  });
+  ir_.loop(axis.lo, axis.hi, 1,
+           [&](const Value& i) { copy_one(at(tile, i, axis.tile_stride), at(tensor, i, axis.tensor_stride), 1, {}); });
 }
 
 // Squares: 4x4 by unpacking within quarters, then quarters exchanged.
@@ -325,7 +337,8 @@ void Copy::transposed(const Value& tile, const Value& tensor) {
       const Value columns_left = ir_.sub(across.hi, column);
       if (run.whole && across.whole && run.extent % n == 0 && across.extent % n == 0) return block(to, from, {}, {});
       const Value square = Builder::constant(n);
-      const Value complete = ir_.op("and", ir_.compare("icmp sge", rows_left, square), ir_.compare("icmp sge", columns_left, square));
+      const Value complete =
+          ir_.op("and", ir_.compare("icmp sge", rows_left, square), ir_.compare("icmp sge", columns_left, square));
       ir_.branch(complete, [&] { block(to, from, {}, {}); }, [&] { block(to, from, rows_left, columns_left); });
     });
   });

@@ -55,7 +55,8 @@ Value integer_to_real(Builder& ir, const Value& value, DType from, DType to) {
   const char* opcode = from != DType::boolean && is_signed(from) ? "sitofp" : "uitofp";
   if (to == DType::f64) return ir.cast(opcode, value, real(64, lanes));
   // Integers over 24 bits must not be rounded to f32 on their way to bf16.
-  if (to == DType::bf16 && value.type.bits > 16) return real_to_real(ir, ir.cast(opcode, value, real(64, lanes)), DType::f64, to);
+  if (to == DType::bf16 && value.type.bits > 16)
+    return real_to_real(ir, ir.cast(opcode, value, real(64, lanes)), DType::f64, to);
   return round_to(ir, ir.cast(opcode, value, real(32, lanes)), to);
 }
 

@@ -51,7 +51,10 @@ std::optional<std::int64_t> Evaluator::lane_step(const Expr& expr) const {
   if (!lanes_) return 0;
   const auto of = [&](int i) { return lane_step(*expr.args[i]); };
   switch (expr.kind) {
-    case Kind::integer: case Kind::real: case Kind::block: case Kind::scalar: return 0;
+    case Kind::integer:
+    case Kind::real:
+    case Kind::block:
+    case Kind::scalar: return 0;
     case Kind::variable: {
       const int id = static_cast<int>(expr.integer);
       if (const auto let = lets_.find(id); let != lets_.end()) {
@@ -62,7 +65,8 @@ std::optional<std::int64_t> Evaluator::lane_step(const Expr& expr) const {
     }
     default: break;
   }
-  const bool all_uniform = std::all_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return lane_step(*arg) == 0; });
+  const bool all_uniform =
+      std::all_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return lane_step(*arg) == 0; });
   if (all_uniform) return 0;
   if (expr.type != DType::index) return std::nullopt;  // element types wrap
   if (expr.kind == Kind::unary && expr.op == Op::neg && of(0)) return -*of(0);
@@ -104,13 +108,16 @@ Value Evaluator::value(const Expr& expr) {
       const Value raw = ir_.load(memory_type(expr.type), ctx_.tensors[expr.integer], 1, tensor_scope);
       return from_memory(ir_, index_depth_ > 0 ? once(raw) : raw, expr.type);
     }
-    case Kind::tile: case Kind::tensor: return element(expr);
+    case Kind::tile:
+    case Kind::tensor: return element(expr);
     case Kind::select: {
       const Value condition = value(*expr.args[0]), a = value(*expr.args[1]), b = value(*expr.args[2]);
       return ir_.select(condition, a, b);
     }
     case Kind::cast: return convert(ir_, value(*expr.args[0]), expr.args[0]->type, expr.type);
-    case Kind::unary: case Kind::binary: case Kind::call: break;
+    case Kind::unary:
+    case Kind::binary:
+    case Kind::call: break;
   }
   if (expr.op == Op::bitcast) return bitcast(ir_, value(*expr.args[0]), expr.args[0]->type, expr.type);
   const bool comparison = expr.op >= Op::lt && expr.op <= Op::ne;
@@ -130,13 +137,15 @@ Value Evaluator::value(const Expr& expr) {
   return Builder::zero(value_type(expr.type, lanes));
 }
 
-// a < b of index expressions that grow by constants: one comparison of lane numbers with a scalar, instead of 64-bit vectors.
+// a < b of index expressions that grow by constants: one comparison of lane numbers with a scalar, instead of 64-bit
+// vectors.
 Value Evaluator::compare_indices(const Expr& expr) {
   const auto a = lane_step(*expr.args[0]), b = lane_step(*expr.args[1]);
   if (!a || !b || std::abs(*a - *b) != 1) return {};
   const Value first = uniform_value(*expr.args[0]), second = uniform_value(*expr.args[1]);
   const bool rising = *a - *b == 1;
-  const Value bound = ir_.call("llvm.ssub.sat.i64", integer(64), rising ? std::vector{second, first} : std::vector{first, second});
+  const Value bound =
+      ir_.call("llvm.ssub.sat.i64", integer(64), rising ? std::vector{second, first} : std::vector{first, second});
   const auto predicate = [&]() -> std::string {
     switch (expr.op) {  // rising: lane op bound; falling: bound op lane
       case Op::lt: return rising ? "icmp slt" : "icmp sgt";
@@ -164,11 +173,12 @@ Value Evaluator::both(const Value& a, const Value& b) {
   return ir_.op("and", ir_.splat(a, lanes), ir_.splat(b, lanes));
 }
 
-// A loaded value that decides about addresses passes through memory that only this thread sees, volatile: the optimizer cannot
-// load it a second time, after somebody else changed it.
+// A loaded value that decides about addresses passes through memory that only this thread sees, volatile: the optimizer
+// cannot load it a second time, after somebody else changed it.
 Value Evaluator::once(const Value& value) {
   ir_.line("  store volatile " + value.typed() + ", " + ctx_.index_slot.typed() + ", align 64");
-  return ir_.instruction(value.type, "load volatile " + text(value.type) + ", " + ctx_.index_slot.typed() + ", align 64");
+  return ir_.instruction(value.type,
+                         "load volatile " + text(value.type) + ", " + ctx_.index_slot.typed() + ", align 64");
 }
 
 Value Evaluator::address(const Memory& memory, const std::vector<Value>& indices) {
@@ -189,7 +199,8 @@ Value Evaluator::address(const Memory& memory, const std::vector<Value>& indices
 }
 
 // Each index was evaluated once; what is checked here is what addresses are made of.
-void Evaluator::check(const Memory& memory, const std::vector<Value>& indices, const std::vector<ExprPtr>& exprs, Access& access) {
+void Evaluator::check(const Memory& memory, const std::vector<Value>& indices, const std::vector<ExprPtr>& exprs,
+                      Access& access) {
   for (int axis = 0; axis < memory.rank(); ++axis) {
     const Value& index = indices[axis];
     const std::int64_t extent = memory.extents[axis];
@@ -289,22 +300,28 @@ void Evaluator::store(const bound::MapItem& item, bool checked) {
   const Memory memory = item.tensor ? tensor_memory(ctx_, item.target) : storage_memory(ctx_, item.target);
   const Access where = access(memory, item.indices, checked);
   Value result = value(*item.value);
-  if (where.form == Access::Form::uniform) result = ir_.extract(result, 0);
-  else result = ir_.splat(result, lanes_->count);
+  if (where.form == Access::Form::uniform)
+    result = ir_.extract(result, 0);
+  else
+    result = ir_.splat(result, lanes_->count);
   result = to_memory(ir_, convert(ir_, result, item.value->type, memory.dtype), memory.dtype);
   const Value at = ir_.offset(memory.base, where.offset);
   if (where.form == Access::Form::uniform) {
     const auto write = [&] { ir_.store(result, at, memory.align, memory.scope); };
-    if (where.scalar_inside.empty()) write();
-    else ir_.branch(where.scalar_inside, write);
+    if (where.scalar_inside.empty())
+      write();
+    else
+      ir_.branch(where.scalar_inside, write);
     return;
   }
   Value mask = both(both(lanes_->mask, where.lane_inside), where.scalar_inside);
   if (where.form == Access::Form::contiguous && mask.empty()) return ir_.store(result, at, memory.align, memory.scope);
   if (mask.empty()) mask = Builder::truth(true);
   mask = ir_.splat(mask, lanes_->count);
-  if (where.form == Access::Form::contiguous) ir_.store_masked(result, at, memory.align, mask);
-  else ir_.scatter(result, at, memory.align, mask);
+  if (where.form == Access::Form::contiguous)
+    ir_.store_masked(result, at, memory.align, mask);
+  else
+    ir_.scatter(result, at, memory.align, mask);
 }
 
 }  // namespace kiln::emit::llvm_text

@@ -1,4 +1,5 @@
-// Expressions as SSA values: scalar where they are uniform, vectors where they depend on the index that runs over the lanes.
+// Expressions as SSA values: scalar where they are uniform, vectors where they depend on the index that runs over the
+// lanes.
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@ namespace kiln::emit::llvm_text {
 struct Lanes {
   int variable = -1;
   int count = 1;
-  Value base;   // i64: the variable in lane 0, which is always active
-  Value mask;   // i1 a lane; empty: all are active
+  Value base;  // i64: the variable in lane 0, which is always active
+  Value mask;  // i1 a lane; empty: all are active
 };
 
 class Evaluator {
@@ -27,16 +28,19 @@ class Evaluator {
   // Values of uniform expressions that were computed ahead (hoist).
   void set_known(const std::map<const bound::Expr*, Value>* known) { known_ = known; }
 
-  Value value(const bound::Expr& expr);               // of the expression's type, in lanes or uniform
-  Value uniform_value(const bound::Expr& expr);       // with the lane variable at its lane-0 value: a scalar
-  Value index_value(const bound::Expr& expr);         // uniform; memory that it reads is read exactly once
+  Value value(const bound::Expr& expr);          // of the expression's type, in lanes or uniform
+  Value uniform_value(const bound::Expr& expr);  // with the lane variable at its lane-0 value: a scalar
+  Value index_value(const bound::Expr& expr);    // uniform; memory that it reads is read exactly once
   void let(int variable, const bound::ExprPtr& expr);
   void store(const bound::MapItem& item, bool checked);
   // By how much the expression grows from lane to lane; nothing: not by a constant.
   std::optional<std::int64_t> lane_step(const bound::Expr& expr) const;
 
  private:
-  struct Let { bound::ExprPtr expr; Value value; };
+  struct Let {
+    bound::ExprPtr expr;
+    Value value;
+  };
   struct Access;
 
   Value variable(int id);
@@ -49,14 +53,15 @@ class Evaluator {
   Value lanes_where(const std::string& predicate, const Value& bound);
   Value both(const Value& a, const Value& b);
   Value address(const Memory& memory, const std::vector<Value>& indices);
-  void check(const Memory& memory, const std::vector<Value>& indices, const std::vector<bound::ExprPtr>& exprs, Access& access);
+  void check(const Memory& memory, const std::vector<Value>& indices, const std::vector<bound::ExprPtr>& exprs,
+             Access& access);
   void fail(Error error) { ctx_.fail(std::move(error)); }
 
   Context& ctx_;
   Builder& ir_;
   const Lanes* lanes_;
-  bool at_base_ = false;    // the lane variable stands for its lane-0 value
-  int index_depth_ = 0;     // inside an index, extent or bound: what is loaded there is loaded once
+  bool at_base_ = false;  // the lane variable stands for its lane-0 value
+  int index_depth_ = 0;   // inside an index, extent or bound: what is loaded there is loaded once
   std::map<int, Let> lets_;
   const std::set<const bound::Expr*>* checked_ = nullptr;
   const std::map<const bound::Expr*, Value>* known_ = nullptr;

@@ -17,8 +17,10 @@ class MapPrinter {
   MapPrinter(Context& ctx, const kernel::Map& map) : ctx_(ctx), ir_(ctx.ir), map_(map) {
     find_checked();
     for (const auto& item : map.body) {
-      if (item.let >= 0) lets_.insert(item.let);
-      else written_.insert({item.tensor, item.target});
+      if (item.let >= 0)
+        lets_.insert(item.let);
+      else
+        written_.insert({item.tensor, item.target});
     }
     const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(map.extent.back(), 2));
     lanes_ = static_cast<int>(std::min<std::uint64_t>(ctx.vector_bytes / 4, std::bit_ceil(last)));
@@ -89,7 +91,8 @@ bool MapPrinter::can_hoist(const Expr& expr) const {
 }
 
 void MapPrinter::hoist(const Expr& expr, Evaluator& evaluator) {
-  const bool reads = expr.kind == Expr::Kind::tile || expr.kind == Expr::Kind::tensor || expr.kind == Expr::Kind::scalar;
+  const bool reads =
+      expr.kind == Expr::Kind::tile || expr.kind == Expr::Kind::tensor || expr.kind == Expr::Kind::scalar;
   if (reads && can_hoist(expr)) {
     known_[&expr] = evaluator.index_value(expr);
     return;
@@ -122,8 +125,10 @@ void MapPrinter::items(const Value& base, const Value& mask) {
   evaluator.set_known(&known_);
   for (std::size_t i = 0; i < map_.body.size(); ++i) {
     const auto& item = map_.body[i];
-    if (item.let >= 0) evaluator.let(item.let, item.value);
-    else evaluator.store(item, target_checked_[i]);
+    if (item.let >= 0)
+      evaluator.let(item.let, item.value);
+    else
+      evaluator.store(item, target_checked_[i]);
   }
 }
 
@@ -148,12 +153,10 @@ void emit_fill(Context& ctx, const kernel::Fill& fill) {
   const int lanes = ctx.vector_bytes / dtype_bytes(storage.dtype);
   const std::int64_t full = bytes / ctx.vector_bytes * ctx.vector_bytes;
   const Value wide = ir.splat(element, lanes);
-  ir.loop(Builder::constant(0), Builder::constant(full), ctx.vector_bytes, [&](const Value& at) {
-    ir.store(wide, ir.offset(memory.base, at), ctx.vector_bytes, memory.scope);
-  });
-  ir.loop(Builder::constant(full), Builder::constant(bytes), dtype_bytes(storage.dtype), [&](const Value& at) {
-    ir.store(element, ir.offset(memory.base, at), memory.align, memory.scope);
-  });
+  ir.loop(Builder::constant(0), Builder::constant(full), ctx.vector_bytes,
+          [&](const Value& at) { ir.store(wide, ir.offset(memory.base, at), ctx.vector_bytes, memory.scope); });
+  ir.loop(Builder::constant(full), Builder::constant(bytes), dtype_bytes(storage.dtype),
+          [&](const Value& at) { ir.store(element, ir.offset(memory.base, at), memory.align, memory.scope); });
 }
 
 }  // namespace kiln::emit::llvm_text

@@ -1,5 +1,6 @@
-// Elementary functions as vector IR of our own: LLVM would turn its intrinsics into scalar calls of a C library, and objects
-// import none. Bounds: exp, exp2, log 2 ulp; tanh, erf 4 ulp (PROGRAM.md); tests/unit/host measures them across f32.
+// Elementary functions as vector IR of our own: LLVM would turn its intrinsics into scalar calls of a C library, and
+// objects import none. Bounds: exp, exp2, log 2 ulp; tanh, erf 4 ulp (PROGRAM.md); tests/unit/host measures them across
+// f32.
 #include <numbers>
 
 #include "engine/emit/llvm_elements.hpp"
@@ -53,7 +54,9 @@ struct Math {
     return mul(mul(x, power_of_two(half)), power_of_two(ir.op("sub", n, half)));
   }
   // Nearest integer of a small x, as float and as integer: adding 1.5·2^(mantissa bits) leaves it in the low bits.
-  struct Rounded { Value real, integer; };
+  struct Rounded {
+    Value real, integer;
+  };
   [[nodiscard]] Rounded nearest(const Value& x) const {
     const Value magic = c(type.bits == 32 ? 12582912.0 : 6755399441055744.0);
     const Value moved = add(x, magic);
@@ -67,8 +70,8 @@ Value exp_f32(const Math& m, const Value& x) {
   const Value v = m.clamp(x, -104.0, 89.0);
   const auto n = m.nearest(m.mul(v, m.c(std::numbers::log2e)));
   const Value r = m.fma(n.real, m.c(2.12194440e-4), m.fma(n.real, m.c(-0.693359375), v));
-  const Value p = m.polynomial(r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1,
-                                   5.0000001201e-1});
+  const Value p = m.polynomial(
+      r, {1.9875691500e-4, 1.3981999507e-3, 8.3334519073e-3, 4.1665795894e-2, 1.6666665459e-1, 5.0000001201e-1});
   return m.scale(m.add(m.fma(p, m.mul(r, r), r), m.c(1.0)), n.integer);
 }
 
@@ -76,8 +79,8 @@ Value exp2_f32(const Math& m, const Value& x) {
   const Value v = m.clamp(x, -151.0, 129.0);
   const auto n = m.nearest(v);
   const Value r = m.sub(v, n.real);
-  const Value p = m.polynomial(r, {1.535336188319500e-4, 1.339887440266574e-3, 9.618437357674640e-3, 5.550332471162809e-2,
-                                   2.402264791363012e-1, 6.931472028550421e-1, 1.0});
+  const Value p = m.polynomial(r, {1.535336188319500e-4, 1.339887440266574e-3, 9.618437357674640e-3,
+                                   5.550332471162809e-2, 2.402264791363012e-1, 6.931472028550421e-1, 1.0});
   return m.scale(p, n.integer);
 }
 
@@ -85,12 +88,15 @@ constexpr double ln2_high = 6.93147180369123816490e-01, ln2_low = 1.908214929270
 
 // e^r - 1 for |r| <= ln2 / 2: Taylor to r^13, whose next term is below 2^-58 of the first.
 Value expm1_core_f64(const Math& m, const Value& r) {
-  const Value p = m.polynomial(r, {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880, 1.0 / 40320,
-                                   1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5});
+  const Value p = m.polynomial(r, {1.0 / 6227020800, 1.0 / 479001600, 1.0 / 39916800, 1.0 / 3628800, 1.0 / 362880,
+                                   1.0 / 40320, 1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 0.5});
   return m.fma(p, m.mul(r, r), r);
 }
 
-struct Reduced { Math::Rounded n; Value r; };
+struct Reduced {
+  Math::Rounded n;
+  Value r;
+};
 Reduced reduce_f64(const Math& m, const Value& x) {
   const auto n = m.nearest(m.mul(x, m.c(std::numbers::log2e)));
   return {n, m.fma(n.real, m.c(-ln2_low), m.fma(n.real, m.c(-ln2_high), x))};
@@ -121,7 +127,9 @@ Value expm1_f64(const Math& m, const Value& x) {
 
 // ---- logarithms ----
 // Splits a positive x into 2^k · f with f in [sqrt(1/2), sqrt(2)); subnormals are scaled up first.
-struct Split { Value k, f; };
+struct Split {
+  Value k, f;
+};
 Split split(const Math& m, const Value& x) {
   const bool single = m.type.bits == 32;
   const int mantissa = single ? 23 : 52;
@@ -147,8 +155,9 @@ Value log_edges(const Math& m, const Value& x, const Value& result) {
 Value log_f32(const Math& m, const Value& x) {
   const Split s = split(m, x);
   const Value f = m.sub(s.f, m.c(1.0)), z = m.mul(f, f);
-  const Value p = m.polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
-                                   -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
+  const Value p =
+      m.polynomial(f, {7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+                       -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1});
   Value y = m.mul(m.mul(p, f), z);
   y = m.fma(s.k, m.c(-2.12194440e-4), y);
   y = m.fma(m.c(-0.5), z, y);
@@ -160,9 +169,9 @@ Value log_f64(const Math& m, const Value& x) {
   const Split split_x = split(m, x);
   const Value f = m.sub(split_x.f, m.c(1.0));
   const Value s = m.div(f, m.add(f, m.c(2.0))), z = m.mul(s, s);
-  const Value series = m.polynomial(z, {1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01,
-                                        2.222219843214978396e-01, 2.857142874366239149e-01, 3.999999999940941908e-01,
-                                        6.666666666666735130e-01});
+  const Value series = m.polynomial(
+      z, {1.479819860511658591e-01, 1.531383769920937332e-01, 1.818357216161805012e-01, 2.222219843214978396e-01,
+          2.857142874366239149e-01, 3.999999999940941908e-01, 6.666666666666735130e-01});
   const Value half_square = m.mul(m.mul(m.c(0.5), f), f);
   const Value inner = m.fma(s, m.fma(series, z, half_square), m.mul(split_x.k, m.c(ln2_low)));
   const Value rest = m.sub(m.sub(half_square, inner), f);
@@ -184,7 +193,8 @@ Value log1p_f64(const Math& m, const Value& x) {
 // Coefficients: Cephes tanhf.c.
 Value tanh_f32(const Math& m, const Value& x) {
   const Value z = m.mul(x, x), magnitude = m.abs(x);
-  const Value p = m.polynomial(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
+  const Value p =
+      m.polynomial(z, {-5.70498872745e-3, 2.06390887954e-2, -5.37397155531e-2, 1.33314422036e-1, -3.33332819422e-1});
   const Value small = m.fma(m.mul(p, z), x, x);
   const Value e = m.add(exp_f32(m, m.add(magnitude, magnitude)), m.c(1.0));
   const Value large = m.with_sign(m.sub(m.c(1.0), m.div(m.c(2.0), e)), x);
@@ -198,7 +208,8 @@ Value tanh_f64(const Math& m, const Value& x) {
 }
 
 // From e^-|x|, so that small results keep their digits.
-template <class Exp> Value sigmoid(const Math& m, const Value& x, Exp exp) {
+template <class Exp>
+Value sigmoid(const Math& m, const Value& x, Exp exp) {
   const Value e = exp(m, m.negate(m.abs(x)));
   const Value numerator = m.ir.select(m.ir.compare("fcmp olt", x, m.c(0.0)), e, m.c(1.0));
   return m.div(numerator, m.add(m.c(1.0), e));
@@ -214,7 +225,8 @@ Value erf_f32(const Math& m, const Value& x) {
   r = m.fma(r, t, m.negate(t));
   // Beyond 4 the result is 1; the polynomial would turn around further out.
   const Value far = m.ir.select(m.ir.compare("fcmp ogt", t, m.c(4.0)), m.c(1.0), m.sub(m.c(1.0), exp_f32(m, r)));
-  const Value p = m.polynomial(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
+  const Value p =
+      m.polynomial(s, {-5.96761703e-4, 4.99119423e-3, -2.67681349e-2, 1.12819925e-1, -3.76125336e-1, 1.28379166e-1});
   const Value near = m.fma(p, x, x);
   const Value result = m.ir.select(m.ir.compare("fcmp ogt", t, m.c(0.927734375)), m.with_sign(far, x), near);
   return m.ir.select(m.ir.compare("fcmp uno", x, x), x, result);
@@ -252,7 +264,8 @@ Result<Value> body_f64(const Math& m, Op op, const Value& x) {
     case Op::expm1: return expm1_f64(m, x);
     case Op::tanh: return tanh_f64(m, x);
     case Op::sigmoid: return sigmoid(m, x, exp_f64);
-    default: return Error(ErrorCode::unsupported, std::string(op_text(op)) + " of f64 is not built yet for host targets");
+    default:
+      return Error(ErrorCode::unsupported, std::string(op_text(op)) + " of f64 is not built yet for host targets");
   }
 }
 
@@ -273,11 +286,14 @@ Value power_f32(const Math& m, const Value& x, const Value& y) {
   const Value odd = m.ir.op("and", whole, m.ir.compare("fcmp one", floor(half), half));
   const Value negative = m.ir.compare("icmp slt", m.bits(x), m.w(0));
   const Value signed_result = m.ir.select(m.ir.op("and", odd, negative), m.negate(magnitude), magnitude);
-  const Value finite_below = m.ir.op("and", m.ir.compare("fcmp olt", x, m.c(0.0)), m.ir.compare("fcmp ogt", x, m.c(-infinity)));
+  const Value finite_below =
+      m.ir.op("and", m.ir.compare("fcmp olt", x, m.c(0.0)), m.ir.compare("fcmp ogt", x, m.c(-infinity)));
   const Value undefined = m.ir.op("and", finite_below, m.ir.op("xor", whole, Builder::truth(true, m.type.lanes)));
   const Value defined = m.ir.select(undefined, m.c(__builtin_nan("")), signed_result);
-  const Value unit_base = m.ir.op("and", m.ir.compare("fcmp oeq", x, m.c(-1.0)), m.ir.compare("fcmp oeq", m.abs(y), m.c(infinity)));
-  const Value one = m.ir.op("or", m.ir.op("or", m.ir.compare("fcmp oeq", x, m.c(1.0)), m.ir.compare("fcmp oeq", y, m.c(0.0))), unit_base);
+  const Value unit_base =
+      m.ir.op("and", m.ir.compare("fcmp oeq", x, m.c(-1.0)), m.ir.compare("fcmp oeq", m.abs(y), m.c(infinity)));
+  const Value one = m.ir.op(
+      "or", m.ir.op("or", m.ir.compare("fcmp oeq", x, m.c(1.0)), m.ir.compare("fcmp oeq", y, m.c(0.0))), unit_base);
   return m.ir.select(one, m.c(1.0), defined);
 }
 
@@ -300,8 +316,10 @@ Result<Value> math_function(Builder& ir, Op op, const Value& x) {
     const Math m{ir, x.type};
     const Value argument{"%x", x.type, std::nullopt};
     auto result = x.type.bits == 32 ? body_f32(m, op, argument) : body_f64(m, op, argument);
-    if (!result) status = Error(std::move(result).error());
-    else ir.line("  ret " + result->typed());
+    if (!result)
+      status = Error(std::move(result).error());
+    else
+      ir.line("  ret " + result->typed());
     ir.end_function();
   });
   if (!status) return Error(std::move(status).error());

@@ -1,5 +1,5 @@
-// host.fma: c += a·b in register blocks. The accumulators of one block stay in registers over all k; rows of b are loaded as
-// vectors, elements of a are broadcast.
+// host.fma: c += a·b in register blocks. The accumulators of one block stay in registers over all k; rows of b are
+// loaded as vectors, elements of a are broadcast.
 #include "engine/emit/llvm_context.hpp"
 #include "engine/emit/llvm_elements.hpp"
 #include "engine/emit/llvm_expression.hpp"
@@ -11,9 +11,9 @@ struct Block {
   Context& ctx;
   const kernel::Mma& mma;
   Memory a, b, c;
-  int a_row = 0, a_k = 1, b_k = 0, b_column = 1;   // axes
+  int a_row = 0, a_k = 1, b_k = 0, b_column = 1;  // axes
   DType accumulator = DType::f32;
-  int lanes = 8, vectors = 2;                      // a row of the block: vectors of so many lanes
+  int lanes = 8, vectors = 2;  // a row of the block: vectors of so many lanes
   Value k_end;
 
   [[nodiscard]] Value fused(const Value& x, const Value& y, const Value& sum) const {
@@ -31,7 +31,8 @@ struct Block {
     return ctx.ir.offset(base, ctx.ir.mul(index, Builder::constant(stride)));
   }
   [[nodiscard]] Value c_at(const Value& corner, int row, int vector) const {
-    return ctx.ir.offset(corner, Builder::constant(row * c.stride_bytes[0] + std::int64_t(vector) * lanes * dtype_bytes(c.dtype)));
+    return ctx.ir.offset(
+        corner, Builder::constant(row * c.stride_bytes[0] + std::int64_t(vector) * lanes * dtype_bytes(c.dtype)));
   }
   std::vector<Value> load_c(const Value& corner) const;
   void store_c(const Value& corner, const std::vector<Value>& sums) const;
@@ -43,8 +44,10 @@ std::vector<Value> Block::load_c(const Value& corner) const {
   std::vector<Value> sums;
   for (int row = 0; row < mma.block_m; ++row) {
     for (int v = 0; v < vectors; ++v) {
-      if (mma.clear) sums.push_back(Builder::zero(value_type(accumulator, lanes)));
-      else sums.push_back(operand(c, c_at(corner, row, v), lanes));
+      if (mma.clear)
+        sums.push_back(Builder::zero(value_type(accumulator, lanes)));
+      else
+        sums.push_back(operand(c, c_at(corner, row, v), lanes));
     }
   }
   return sums;
@@ -59,11 +62,13 @@ void Block::store_c(const Value& corner, const std::vector<Value>& sums) const {
   }
 }
 
-std::vector<Value> Block::step(const Value& a_block, const Value& b_block, const Value& k, std::vector<Value> sums) const {
+std::vector<Value> Block::step(const Value& a_block, const Value& b_block, const Value& k,
+                               std::vector<Value> sums) const {
   const Value b_row = at(b_block, k, b.stride_bytes[b_k]), a_column = at(a_block, k, a.stride_bytes[a_k]);
   std::vector<Value> columns;
   for (int v = 0; v < vectors; ++v) {
-    columns.push_back(operand(b, ctx.ir.offset(b_row, Builder::constant(std::int64_t(v) * lanes * dtype_bytes(b.dtype))), lanes));
+    columns.push_back(
+        operand(b, ctx.ir.offset(b_row, Builder::constant(std::int64_t(v) * lanes * dtype_bytes(b.dtype))), lanes));
   }
   for (int row = 0; row < mma.block_m; ++row) {
     const Value element = operand(a, ctx.ir.offset(a_column, Builder::constant(row * a.stride_bytes[a_row])), 1);
@@ -75,10 +80,12 @@ std::vector<Value> Block::step(const Value& a_block, const Value& b_block, const
 
 void Block::emit(const Value& row, const Value& column) const {
   const Value a_block = at(at(a.base, row, a.stride_bytes[a_row]), Builder::constant(mma.a_k), a.stride_bytes[a_k]);
-  const Value b_block = at(at(b.base, column, b.stride_bytes[b_column]), Builder::constant(mma.b_k), b.stride_bytes[b_k]);
+  const Value b_block =
+      at(at(b.base, column, b.stride_bytes[b_column]), Builder::constant(mma.b_k), b.stride_bytes[b_k]);
   const Value corner = at(at(c.base, row, c.stride_bytes[0]), column, c.stride_bytes[1]);
-  const auto sums = ctx.ir.loop_carrying(Builder::constant(0), k_end, 1, load_c(corner),
-                                         [&](const Value& k, const std::vector<Value>& s) { return step(a_block, b_block, k, s); });
+  const auto sums =
+      ctx.ir.loop_carrying(Builder::constant(0), k_end, 1, load_c(corner),
+                           [&](const Value& k, const std::vector<Value>& s) { return step(a_block, b_block, k, s); });
   store_c(corner, sums);
 }
 
@@ -95,7 +102,8 @@ void emit_mma(Context& ctx, const kernel::Mma& mma) {
   const bool streams = block.b.stride_bytes[block.b_column] == dtype_bytes(block.b.dtype) &&
                        block.c.stride_bytes[1] == dtype_bytes(c_type) && block.vectors * block.lanes == mma.block_n &&
                        block.vectors > 0 && mma.block_m > 0;
-  if (!streams) return ctx.fail(Error(ErrorCode::internal, "host.fma: b and c must be contiguous along n, in whole vectors"));
+  if (!streams)
+    return ctx.fail(Error(ErrorCode::internal, "host.fma: b and c must be contiguous along n, in whole vectors"));
   const auto end = [&](std::int64_t extent, const kernel::ExprPtr& limit) {
     if (!limit) return Builder::constant(extent);
     return ctx.ir.min_signed(Builder::constant(extent), Evaluator(ctx).index_value(*limit));

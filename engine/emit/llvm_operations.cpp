@@ -9,7 +9,8 @@ Value intrinsic(Builder& ir, const std::string& name, const std::vector<Value>& 
   return ir.call("llvm." + name + "." + mangled(args[0].type), args[0].type, args);
 }
 
-// ---- integer division: the divisor is made harmless first, the cases that LLVM leaves undefined are chosen afterwards ----
+// ---- integer division: the divisor is made harmless first, the cases that LLVM leaves undefined are chosen afterwards
+// ----
 struct Division {
   Value quotient, rest;         // of a by the harmless divisor, rounded toward zero
   Value by_zero, by_minus_one;  // by_minus_one is empty for unsigned types
@@ -119,11 +120,14 @@ Result<Value> integer_operation(Builder& ir, Op op, DType type, const std::vecto
     case Op::add: return ir.add(a, b);
     case Op::sub: return ir.sub(a, b);
     case Op::mul: return ir.mul(a, b);
-    case Op::floordiv: case Op::mod: case Op::ceildiv:
+    case Op::floordiv:
+    case Op::mod:
+    case Op::ceildiv:
       if (const auto quick = sign ? divide_by_constant(ir, op, a, b) : std::nullopt) return *quick;
       if (op == Op::floordiv) return floor_divide(ir, sign, a, b);
       return op == Op::mod ? floor_modulo(ir, sign, a, b) : ceil_divide(ir, sign, a, b);
-    case Op::shl: case Op::shr: return shift(ir, op, sign, a, b);
+    case Op::shl:
+    case Op::shr: return shift(ir, op, sign, a, b);
     case Op::bit_and: return ir.op("and", a, b);
     case Op::bit_or: return ir.op("or", a, b);
     case Op::bit_xor: return ir.op("xor", a, b);
@@ -132,8 +136,12 @@ Result<Value> integer_operation(Builder& ir, Op op, DType type, const std::vecto
     case Op::min: return intrinsic(ir, sign ? "smin" : "umin", {a, b});
     case Op::max: return intrinsic(ir, sign ? "smax" : "umax", {a, b});
     case Op::abs: return sign ? ir.call("llvm.abs." + mangled(a.type), a.type, {a, Builder::truth(false)}) : a;
-    case Op::lt: case Op::le: case Op::gt: case Op::ge: case Op::eq: case Op::ne:
-      return ir.compare(integer_predicate(op, sign), a, b);
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::eq:
+    case Op::ne: return ir.compare(integer_predicate(op, sign), a, b);
     case Op::popcount: return intrinsic(ir, "ctpop", {a});
     case Op::clz: return ir.call("llvm.ctlz." + mangled(a.type), a.type, {a, Builder::truth(false)});
     case Op::mulhi: return high_half(ir, sign, a, b);
@@ -144,11 +152,15 @@ Result<Value> integer_operation(Builder& ir, Op op, DType type, const std::vecto
 Result<Value> boolean_operation(Builder& ir, Op op, const std::vector<Value>& args) {
   const Value& a = args[0];
   switch (op) {
-    case Op::bit_and: case Op::logical_and: return ir.op("and", a, args[1]);
-    case Op::bit_or: case Op::logical_or: return ir.op("or", a, args[1]);
-    case Op::bit_xor: case Op::ne: return ir.op("xor", a, args[1]);
+    case Op::bit_and:
+    case Op::logical_and: return ir.op("and", a, args[1]);
+    case Op::bit_or:
+    case Op::logical_or: return ir.op("or", a, args[1]);
+    case Op::bit_xor:
+    case Op::ne: return ir.op("xor", a, args[1]);
     case Op::eq: return ir.compare("icmp eq", a, args[1]);
-    case Op::bit_not: case Op::logical_not: return ir.op("xor", a, Builder::truth(true, a.type.lanes));
+    case Op::bit_not:
+    case Op::logical_not: return ir.op("xor", a, Builder::truth(true, a.type.lanes));
     default: return not_built(op, DType::boolean);
   }
 }
@@ -178,7 +190,12 @@ Result<Value> real_operation(Builder& ir, Op op, DType type, const std::vector<V
     case Op::ceil: return round_to(ir, intrinsic(ir, "ceil", {a}), type);
     case Op::round: return round_to(ir, intrinsic(ir, "roundeven", {a}), type);
     case Op::fma: return fused(ir, type, args);
-    case Op::lt: case Op::le: case Op::gt: case Op::ge: case Op::eq: case Op::ne: return ir.compare(real_predicate(op), a, b);
+    case Op::lt:
+    case Op::le:
+    case Op::gt:
+    case Op::ge:
+    case Op::eq:
+    case Op::ne: return ir.compare(real_predicate(op), a, b);
     case Op::isnan: return ir.compare("fcmp uno", a, a);
     case Op::isinf:
       return ir.compare("fcmp oeq", intrinsic(ir, "fabs", {a}), Builder::real_constant(__builtin_inf(), a.type));

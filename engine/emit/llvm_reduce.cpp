@@ -15,7 +15,11 @@ using tile::ReduceOp;
 class ReducePrinter {
  public:
   ReducePrinter(Context& ctx, const kernel::Reduce& reduce)
-      : ctx_(ctx), ir_(ctx.ir), reduce_(reduce), from_(storage_memory(ctx, reduce.from)), to_(storage_memory(ctx, reduce.to)) {
+      : ctx_(ctx),
+        ir_(ctx.ir),
+        reduce_(reduce),
+        from_(storage_memory(ctx, reduce.from)),
+        to_(storage_memory(ctx, reduce.to)) {
     const bool wide = from_.dtype == DType::f64 || to_.dtype == DType::f64;
     type_ = is_float(to_.dtype) ? (wide ? DType::f64 : DType::f32) : to_.dtype;
     lanes_ = ctx.vector_bytes / std::max(4, dtype_bytes(type_));
@@ -42,7 +46,7 @@ class ReducePrinter {
   Builder& ir_;
   const kernel::Reduce& reduce_;
   Memory from_, to_;
-  DType type_ = DType::f32;   // in which it is combined
+  DType type_ = DType::f32;  // in which it is combined
   int lanes_ = 8, contiguous_ = 1;
 };
 
@@ -69,7 +73,8 @@ Value ReducePrinter::combine(const Value& a, const Value& b) {
   const auto op = [&]() -> Op {
     switch (reduce_.op) {
       case ReduceOp::prod: return Op::mul;
-      case ReduceOp::max: case ReduceOp::absmax: return Op::max;
+      case ReduceOp::max:
+      case ReduceOp::absmax: return Op::max;
       case ReduceOp::min: return Op::min;
       case ReduceOp::any: return Op::bit_or;
       case ReduceOp::all: return Op::bit_and;
@@ -117,8 +122,10 @@ void ReducePrinter::finish(const Value& result, const Value& to, const Value& ma
     total = combine(convert(ir_, from_memory(ir_, raw, to_.dtype), to_.dtype, type_), total);
   }
   const Value out = to_memory(ir_, convert(ir_, total, type_, to_.dtype), to_.dtype);
-  if (mask.empty()) ir_.store(out, to, to_.align, to_.scope);
-  else ir_.store_masked(out, to, to_.align, mask);
+  if (mask.empty())
+    ir_.store(out, to, to_.align, to_.scope);
+  else
+    ir_.store_masked(out, to, to_.align, mask);
 }
 
 // The reduced axis is the contiguous one: four vectors at a time, then one, then the rest under a mask.
@@ -129,13 +136,14 @@ void ReducePrinter::row(const Value& from, const Value& to) {
   const std::int64_t block = std::int64_t(parallel) * lanes_;
   const std::int64_t blocks_end = extent / block * block, vectors_end = extent / lanes_ * lanes_;
   std::vector<Value> sums(parallel, neutral(lanes_));
-  sums = ir_.loop_carrying(Builder::constant(0), Builder::constant(blocks_end), block, sums, [&](const Value& i, std::vector<Value> s) {
-    for (int part = 0; part < parallel; ++part) {
-      const Value where = at(from, ir_.add(i, Builder::constant(std::int64_t(part) * lanes_)), bytes);
-      s[part] = combine(s[part], load(where, lanes_, {}));
-    }
-    return s;
-  });
+  sums = ir_.loop_carrying(
+      Builder::constant(0), Builder::constant(blocks_end), block, sums, [&](const Value& i, std::vector<Value> s) {
+        for (int part = 0; part < parallel; ++part) {
+          const Value where = at(from, ir_.add(i, Builder::constant(std::int64_t(part) * lanes_)), bytes);
+          s[part] = combine(s[part], load(where, lanes_, {}));
+        }
+        return s;
+      });
   for (std::int64_t i = blocks_end; i < extent; i += lanes_) {
     const Value mask = i < vectors_end ? Value() : Builder::lane_mask(lanes_, static_cast<int>(extent - i));
     const auto part = static_cast<std::size_t>((i - blocks_end) / lanes_);
@@ -157,8 +165,10 @@ void ReducePrinter::columns(const Value& from, const Value& to, const Value& fir
   for (int lane = 0; lane < lanes_; ++lane) {
     const Value target = at(to, ir_.add(first, Builder::constant(lane)), stride);
     const auto write = [&] { finish(ir_.extract(sums[0], lane), target, {}); };
-    if (mask.empty()) write();
-    else ir_.branch(ir_.extract(mask, lane), write);
+    if (mask.empty())
+      write();
+    else
+      ir_.branch(ir_.extract(mask, lane), write);
   }
 }
 
@@ -173,8 +183,10 @@ void ReducePrinter::column_vectors(const Value& from, const Value& to) {
 
 void ReducePrinter::level(int axis, const Value& from, const Value& to) {
   if (axis == from_.rank()) {
-    if (reduce_.axis == contiguous_) row(from, to);
-    else column_vectors(from, to);
+    if (reduce_.axis == contiguous_)
+      row(from, to);
+    else
+      column_vectors(from, to);
     return;
   }
   if (axis == reduce_.axis || axis == contiguous_) return level(axis + 1, from, to);

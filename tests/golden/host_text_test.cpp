@@ -1,4 +1,5 @@
-// The kernel program and the LLVM IR of every built-in for both host levels. KILN_UPDATE_GOLDEN=1 writes what is there now.
+// The kernel program and the LLVM IR of every built-in for both host levels. KILN_UPDATE_GOLDEN=1 writes what is there
+// now.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -15,7 +16,7 @@ namespace {
 
 struct Case {
   const char* program;
-  const char* label;                        // part of the file's name
+  const char* label;  // part of the file's name
   std::map<std::string, std::string> set;
 };
 
@@ -29,9 +30,19 @@ std::string read_text(const std::string& path) {
 const std::vector<Case>& cases() {
   static const std::vector<Case> list = {
       {"gemm", "nn_f32", {{"M", "300"}, {"N", "257"}, {"K", "129"}, {"dtype", "f32"}}},
-      {"gemm", "nt_bf16_bias_gelu", {{"M", "64"}, {"N", "96"}, {"K", "80"}, {"dtype", "bf16"}, {"transpose_b", "true"}, {"bias", "true"}, {"activation", "gelu"}}},
+      {"gemm",
+       "nt_bf16_bias_gelu",
+       {{"M", "64"},
+        {"N", "96"},
+        {"K", "80"},
+        {"dtype", "bf16"},
+        {"transpose_b", "true"},
+        {"bias", "true"},
+        {"activation", "gelu"}}},
       {"gemm", "tn_i8", {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"dtype", "i8"}, {"transpose_a", "true"}}},
-      {"flash_attention", "causal_f16", {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "129"}, {"SK", "129"}, {"D", "64"}, {"causal", "true"}}},
+      {"flash_attention",
+       "causal_f16",
+       {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "129"}, {"SK", "129"}, {"D", "64"}, {"causal", "true"}}},
       {"softmax", "f32", {{"M", "33"}, {"N", "1000"}}},
       {"rmsnorm", "f16", {{"M", "33"}, {"N", "1000"}, {"dtype", "f16"}}},
   };
@@ -39,7 +50,8 @@ const std::vector<Case>& cases() {
 }
 
 std::string host_text(const Case& one, const std::string& target_text) {
-  const auto program = tile::read_program(read_text(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + one.program + ".json"));
+  const auto program =
+      tile::read_program(read_text(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + one.program + ".json"));
   if (!program) return to_text(program.error());
   const auto target = target::parse_target(target_text);
   if (!target) return to_text(target.error());
@@ -51,7 +63,8 @@ std::string host_text(const Case& one, const std::string& target_text) {
   const auto emitted = emit::emit_llvm(lowered->program, *target);
   if (!emitted) return to_text(emitted.error());
   std::string text = kernel::print(lowered->program);
-  for (const auto& decision : lowered->decisions) text += "decided " + decision.step + ", " + decision.subject + ": " + decision.text + "\n";
+  for (const auto& decision : lowered->decisions)
+    text += "decided " + decision.step + ", " + decision.subject + ": " + decision.text + "\n";
   for (const auto& line : lowered->bounds_left) text += "bounds left: " + line + "\n";
   return text + "\n" + *emitted;
 }
@@ -68,7 +81,8 @@ TEST_P(HostGolden, BuiltIns) {
       std::ofstream(path) << now;
       continue;
     }
-    EXPECT_TRUE(read_text(path) == now) << name << " differs: KILN_UPDATE_GOLDEN=1 writes the new text, git diff shows it";
+    EXPECT_TRUE(read_text(path) == now) << name
+                                        << " differs: KILN_UPDATE_GOLDEN=1 writes the new text, git diff shows it";
   }
 }
 
@@ -76,7 +90,8 @@ TEST_P(HostGolden, TextIsTheSameEachTime) {
   EXPECT_EQ(host_text(cases()[3], "host:" + GetParam()), host_text(cases()[3], "host:" + GetParam()));
 }
 
-INSTANTIATE_TEST_SUITE_P(Levels, HostGolden, testing::Values("avx2", "avx512"), [](const auto& info) { return info.param; });
+INSTANTIATE_TEST_SUITE_P(Levels, HostGolden, testing::Values("avx2", "avx512"),
+                         [](const auto& info) { return info.param; });
 
 }  // namespace
 }  // namespace kiln

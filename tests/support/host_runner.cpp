@@ -60,7 +60,8 @@ Result<double> HostRunner::run(device::KernelId kernel, const std::vector<const 
   std::vector<device::LaunchArgument> arguments;
   for (const auto* buffer : buffers) arguments.push_back({buffer->id, 0, buffer->mapping.size(), {}});
   std::promise<Result<device::LaunchReport>> promise;
-  device_->launch(kernel, std::move(arguments), 0, [&](Result<device::LaunchReport> report) { promise.set_value(std::move(report)); });
+  device_->launch(kernel, std::move(arguments), 0,
+                  [&](Result<device::LaunchReport> report) { promise.set_value(std::move(report)); });
   KILN_TRY(const auto report, promise.get_future().get());
   return report.duration_ms;
 }
@@ -70,7 +71,8 @@ constexpr std::size_t page_bytes = 4096;
 std::size_t room(const Bytes& tensor) { return (tensor.size() + 15) / 16 * 16; }
 }  // namespace
 
-// At the end of the descriptor's last page, and mapped one page further: reading or writing beyond it kills the process.
+// At the end of the descriptor's last page, and mapped one page further: reading or writing beyond it kills the
+// process.
 Result<SharedBuffer> HostRunner::guarded_buffer(const Bytes& tensor) {
   SharedBuffer buffer;
   const std::size_t bytes = (room(tensor) / page_bytes + 1) * page_bytes;
@@ -97,7 +99,8 @@ Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, c
     buffers.push_back(std::move(one));
   }
   std::promise<Result<device::LaunchReport>> promise;
-  device_->launch(kernel, std::move(arguments), 0, [&](Result<device::LaunchReport> report) { promise.set_value(std::move(report)); });
+  device_->launch(kernel, std::move(arguments), 0,
+                  [&](Result<device::LaunchReport> report) { promise.set_value(std::move(report)); });
   KILN_CHECK(promise.get_future().get());
   std::vector<Bytes> result;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -141,14 +144,16 @@ std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t s
   return tensors;
 }
 
-std::string differences(HostRunner& runner, const bound::Program& program, const std::vector<Bytes>& tensors, bool check_races) {
+std::string differences(HostRunner& runner, const bound::Program& program, const std::vector<Bytes>& tensors,
+                        bool check_races) {
   std::vector<Bytes> want = tensors;
   std::vector<reference::Argument> arguments;
   for (auto& bytes : want) arguments.push_back({bytes.data(), bytes.size()});
   reference::RunOptions options;
   options.check_races = check_races;
   std::vector<std::vector<double>> scale;
-  if (auto status = reference::run(program, arguments, options, &scale); !status) return "interpreter: " + to_text(status.error());
+  if (auto status = reference::run(program, arguments, options, &scale); !status)
+    return "interpreter: " + to_text(status.error());
   const auto got = runner.run_once(program, tensors);
   if (!got) return "host: " + to_text(got.error());
   std::ostringstream out;
@@ -167,9 +172,9 @@ std::string differences(HostRunner& runner, const bound::Program& program, const
       return is_float(program.tensors[i].dtype) ? value.real : static_cast<double>(value.integer);
     };
     out.precision(17);
-    out << program.tensors[i].name << ": " << result.wrong << " of " << result.elements << " wrong, first at " << result.first_wrong
-        << ": host " << show((*got)[i]) << ", definition " << show(want[i]) << ", largest error " << result.error_max
-        << " (tolerance " << result.tolerance_at_max << ")\n";
+    out << program.tensors[i].name << ": " << result.wrong << " of " << result.elements << " wrong, first at "
+        << result.first_wrong << ": host " << show((*got)[i]) << ", definition " << show(want[i]) << ", largest error "
+        << result.error_max << " (tolerance " << result.tolerance_at_max << ")\n";
   }
   return out.str();
 }

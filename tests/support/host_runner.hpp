@@ -46,7 +46,8 @@ class HostRunner {
   std::unique_ptr<device::Device> device_;
 };
 
-// Random contents for all tensors: floats standard normal (scaled), integers small; written tensors hold NaN (or all ones).
+// Random contents for all tensors: floats standard normal (scaled), integers small; written tensors hold NaN (or all
+// ones).
 std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t seed, double scale = 1.0);
 
 // What host and interpreter disagree about, or "" when all outputs are within PROGRAM.md's tolerance.

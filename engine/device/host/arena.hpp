@@ -8,7 +8,8 @@
 
 namespace kiln::device::host {
 
-// Starts on a huge page where the system has them, a guard page on each side. Contents survive nothing: growing gives zeros.
+// Starts on a huge page where the system has them, a guard page on each side. Contents survive nothing: growing gives
+// zeros.
 class Arena {
  public:
   Arena() = default;

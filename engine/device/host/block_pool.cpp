@@ -31,8 +31,10 @@ void BlockPool::submit(Grid grid) {
     const std::lock_guard lock(mutex_);
     jobs_.push_back(std::move(job));
   }
-  if (single) wake_.notify_one();
-  else wake_.notify_all();
+  if (single)
+    wake_.notify_one();
+  else
+    wake_.notify_all();
 }
 
 // The next job, moved to the back: threads spread over what there is. Waits; null when the pool ends.

@@ -32,10 +32,10 @@ struct Order {
   LaunchId id = 0;
   std::uint64_t stream = 0;
   std::shared_ptr<const Kernel> kernel;
-  std::vector<std::shared_ptr<const Buffer>> buffers;   // kept mapped
+  std::vector<std::shared_ptr<const Buffer>> buffers;  // kept mapped
   std::vector<Bytes> scalars;
   std::vector<void*> arguments;
-  std::size_t grid = 0;                                 // the one that runs
+  std::size_t grid = 0;  // the one that runs
   std::atomic<std::uint8_t> cancelled{0};
   std::chrono::steady_clock::time_point submitted;
   LaunchDone done;
@@ -72,7 +72,8 @@ class HostDevice : public Device {
   ~HostDevice() override {
     const std::lock_guard lock(mutex_);
     for (auto& [stream, queue] : streams_) {
-      for (auto& order : queue) order->cancelled.store(1);  // else the pool would wait for a block that may run for hours
+      for (auto& order : queue)
+        order->cancelled.store(1);  // else the pool would wait for a block that may run for hours
     }
   }
   Result<DeviceInfo> info() override;
@@ -80,7 +81,8 @@ class HostDevice : public Device {
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
   Status unmap(BufferId buffer) override;
-  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) override;
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+                  LaunchDone done) override;
   void cancel(LaunchId launch) override;
 
  private:
@@ -91,13 +93,13 @@ class HostDevice : public Device {
   void grid_finished(const OrderPtr& order, Status status);
   void complete(const OrderPtr& order, Status status);
 
-  std::unique_ptr<ObjectLoader> loader_;                    // outlives kernels_
+  std::unique_ptr<ObjectLoader> loader_;  // outlives kernels_
   std::mutex mutex_;
   std::map<KernelId, std::shared_ptr<const Kernel>> kernels_;
   std::map<BufferId, std::shared_ptr<const Buffer>> buffers_;
-  std::map<std::uint64_t, std::deque<OrderPtr>> streams_;   // the front of each runs
+  std::map<std::uint64_t, std::deque<OrderPtr>> streams_;  // the front of each runs
   std::uint64_t next_id_ = 1;
-  BlockPool pool_;                                          // ends first: its threads use all of the above
+  BlockPool pool_;  // ends first: its threads use all of the above
 };
 
 Result<DeviceInfo> HostDevice::info() {
@@ -106,9 +108,10 @@ Result<DeviceInfo> HostDevice::info() {
   info.name = info.uuid = "host";
   info.target = target.full;
   info.compute_units = pool_.threads();
-  info.description = processor_name() + ", " + std::to_string(pool_.threads()) + (pool_.threads() == 1 ? " thread, " : " threads, ") +
-                     (target.wave == 16 ? "AVX-512" : "AVX2");
-  info.memory_bytes = static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
+  info.description = processor_name() + ", " + std::to_string(pool_.threads()) +
+                     (pool_.threads() == 1 ? " thread, " : " threads, ") + (target.wave == 16 ? "AVX-512" : "AVX2");
+  info.memory_bytes =
+      static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) * static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
   return info;
 }
 
@@ -119,7 +122,8 @@ Result<KernelId> HostDevice::load(const compile::Metadata& metadata, ByteView ob
   }
   std::vector<std::string> symbols;
   for (const auto& launch : metadata.launches) {
-    if (launch.grid.size() != 3 || launch.lds_bytes < 0) return Error(ErrorCode::corrupt, "host kernel: bad launch description");
+    if (launch.grid.size() != 3 || launch.lds_bytes < 0)
+      return Error(ErrorCode::corrupt, "host kernel: bad launch description");
     symbols.push_back(launch.symbol);
   }
   auto kernel = std::make_shared<Kernel>();
@@ -166,21 +170,28 @@ Status HostDevice::unmap(BufferId buffer) {
 }
 
 Result<void*> HostDevice::argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument) {
-  const auto wrong = [&](const std::string& what) { return Error(ErrorCode::invalid_argument, "argument " + tensor.name + ": " + what); };
+  const auto wrong = [&](const std::string& what) {
+    return Error(ErrorCode::invalid_argument, "argument " + tensor.name + ": " + what);
+  };
   const auto needed = static_cast<std::uint64_t>(tensor.bytes);
   if (tensor.scalar) {
-    if (argument.buffer != 0 || argument.scalar.size() != needed) return wrong("a scalar of " + std::to_string(needed) + " bytes is needed");
+    if (argument.buffer != 0 || argument.scalar.size() != needed)
+      return wrong("a scalar of " + std::to_string(needed) + " bytes is needed");
     order.scalars.push_back(std::move(argument.scalar));
     return static_cast<void*>(order.scalars.back().data());
   }
   const auto found = buffers_.find(argument.buffer);
   if (found == buffers_.end()) return wrong("no such buffer");
   const Buffer& buffer = *found->second;
-  if (argument.offset > buffer.size || argument.bytes > buffer.size - argument.offset) return wrong("the range leaves its buffer");
-  if (argument.bytes < needed) return wrong(std::to_string(needed) + " bytes are needed, " + std::to_string(argument.bytes) + " given");
+  if (argument.offset > buffer.size || argument.bytes > buffer.size - argument.offset)
+    return wrong("the range leaves its buffer");
+  if (argument.bytes < needed)
+    return wrong(std::to_string(needed) + " bytes are needed, " + std::to_string(argument.bytes) + " given");
   if (tensor.access != Access::read && !buffer.writable) return wrong("the buffer is not mapped for writing");
   std::uint8_t* data = buffer.data + argument.offset;
-  if (needed > 0 && reinterpret_cast<std::uintptr_t>(data) % static_cast<std::uintptr_t>(std::max<std::int64_t>(tensor.align_bytes, 1)) != 0) {
+  if (needed > 0 && reinterpret_cast<std::uintptr_t>(data) %
+                            static_cast<std::uintptr_t>(std::max<std::int64_t>(tensor.align_bytes, 1)) !=
+                        0) {
     return wrong("the kernel was compiled for an alignment of " + std::to_string(tensor.align_bytes) + " bytes");
   }
   order.buffers.push_back(found->second);
@@ -206,7 +217,8 @@ Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, std::vector
   return order;
 }
 
-LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) {
+LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+                            LaunchDone done) {
   std::unique_lock lock(mutex_);
   const LaunchId id = next_id_++;
   auto made = make_order(kernel, std::move(arguments));
@@ -236,8 +248,8 @@ void HostDevice::begin_grid(const OrderPtr& order) {
   Grid grid;
   grid.count = block_count(launch.grid);
   grid.arena_bytes = static_cast<std::size_t>(launch.lds_bytes);
-  grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = launch.grid[0], y = launch.grid[1]](
-                 std::int64_t block, std::uint8_t* arena) {
+  grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = launch.grid[0],
+              y = launch.grid[1]](std::int64_t block, std::uint8_t* arena) {
     if (order->cancelled.load(std::memory_order_relaxed) != 0) return false;
     const auto* cancel = reinterpret_cast<const volatile std::uint8_t*>(&order->cancelled);
     return function(order->arguments.data(), arena, block % x, block / x % y, block / x / y, cancel) == 0;
@@ -258,17 +270,23 @@ void HostDevice::complete(const OrderPtr& order, Status status) {
     const std::lock_guard lock(mutex_);
     auto& queue = streams_[order->stream];
     queue.pop_front();
-    if (queue.empty()) streams_.erase(order->stream);
-    else next = queue.front();
+    if (queue.empty())
+      streams_.erase(order->stream);
+    else
+      next = queue.front();
   }
   LaunchReport report;
-  report.duration_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - order->submitted).count();
+  report.duration_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - order->submitted).count();
   // The buffers are let go before anybody hears of it: they may be unmapped then.
   order->buffers.clear();
   order->kernel.reset();
-  if (!status) order->done(std::move(status).error());
-  else if (order->cancelled.load() != 0) order->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
-  else order->done(report);
+  if (!status)
+    order->done(std::move(status).error());
+  else if (order->cancelled.load() != 0)
+    order->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
+  else
+    order->done(report);
   if (next) begin_grid(next);
 }
 
@@ -277,7 +295,8 @@ void HostDevice::cancel(LaunchId launch) {
   {
     const std::lock_guard lock(mutex_);
     for (auto& [stream, queue] : streams_) {
-      const auto found = std::find_if(queue.begin(), queue.end(), [&](const auto& order) { return order->id == launch; });
+      const auto found =
+          std::find_if(queue.begin(), queue.end(), [&](const auto& order) { return order->id == launch; });
       if (found == queue.end()) continue;
       (*found)->cancelled.store(1);
       if (found == queue.begin()) return;  // it runs: its blocks see the flag

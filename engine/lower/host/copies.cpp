@@ -123,11 +123,15 @@ void Translator::copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, k
   bound::MapItem item;
   item.tensor = copy.to.is_tensor;
   item.target = copy.to.id;
-  const DType from_type = copy.from.is_tensor ? program_.tensors[copy.from.id].dtype : launch_.tiles[copy.from.id].dtype;
+  const DType from_type =
+      copy.from.is_tensor ? program_.tensors[copy.from.id].dtype : launch_.tiles[copy.from.id].dtype;
   const DType to_type = copy.to.is_tensor ? program_.tensors[copy.to.id].dtype : launch_.tiles[copy.to.id].dtype;
-  ExprPtr value = element(copy.from.is_tensor, copy.from.id, indices(copy.from, copy.from.is_tensor ? &inside : nullptr));
+  ExprPtr value =
+      element(copy.from.is_tensor, copy.from.id, indices(copy.from, copy.from.is_tensor ? &inside : nullptr));
   if (inside) {
-    const ExprPtr fill = copy.fill ? copy.fill : is_float(from_type) ? bound::make_real(0, from_type) : bound::make_integer(0, from_type);
+    const ExprPtr fill = copy.fill             ? copy.fill
+                         : is_float(from_type) ? bound::make_real(0, from_type)
+                                               : bound::make_integer(0, from_type);
     value = make_node(Expr::Kind::select, Op::add, from_type, {inside, value, fill});
   }
   item.value = cast_to(value, to_type);
@@ -135,7 +139,8 @@ void Translator::copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, k
   item.indices = indices(copy.to, copy.to.is_tensor ? &target_inside : nullptr);
   if (copy.to.is_tensor && !copy.limit.empty() && target_inside) {
     // Beyond the limit nothing is written: such elements get an index that is outside.
-    item.indices[0] = make_node(Expr::Kind::select, Op::add, DType::index, {target_inside, item.indices[0], bound::make_integer(-1)});
+    item.indices[0] =
+        make_node(Expr::Kind::select, Op::add, DType::index, {target_inside, item.indices[0], bound::make_integer(-1)});
   }
   for (std::size_t i = 0; i < index.size(); ++i) facts_.set_index(index[i], copy.shape[i]);
   if (index.empty()) {  // a single element

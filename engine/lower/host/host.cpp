@@ -13,7 +13,8 @@ void describe_tiles(const bound::Launch& launch, const kernel::Launch& out, Lowe
     std::string text = std::string(dtype_name(storage.dtype)) + " in scratch, rows of " +
                        std::to_string(storage.lds_layout.pitch_bytes()) + " bytes";
     if (storage.dtype != tile.dtype) text += ", converted once while it is packed";
-    if (storage.lds_layout.contiguous + 1 != static_cast<int>(tile.shape.size())) text += ", transposed: the product streams it along n";
+    if (storage.lds_layout.contiguous + 1 != static_cast<int>(tile.shape.size()))
+      text += ", transposed: the product streams it along n";
     if (tile.layout.kind != LayoutSpec::Kind::automatic) {
       text += "; layout " + layout_spec_text(tile.layout) + " is one of LDS banks and changes nothing here";
     }
@@ -39,10 +40,11 @@ Result<kernel::Launch> lower_launch(const bound::Program& program, std::size_t n
   out.roles.push_back(std::move(role));
   place_storages(out, plans.tiles);
   if (out.lds_bytes > target.lds_bytes) {
-    return program_error("the tiles of one block are too large for the host",
-                         {{Severity::error, "/launches/" + std::to_string(number), "the tiles of one block are too large for the host",
-                           "at most " + std::to_string(target.lds_bytes) + " bytes", std::to_string(out.lds_bytes) + " bytes",
-                           "make the block's tunables smaller", ""}});
+    return program_error(
+        "the tiles of one block are too large for the host",
+        {{Severity::error, "/launches/" + std::to_string(number), "the tiles of one block are too large for the host",
+          "at most " + std::to_string(target.lds_bytes) + " bytes", std::to_string(out.lds_bytes) + " bytes",
+          "make the block's tunables smaller", ""}});
   }
   describe_tiles(launch, out, lowered);
   return out;

@@ -1,5 +1,5 @@
-// Lowering for the host: one wave, whose lanes are one vector. Tiles are packed scratch of the calling thread; gemm runs in
-// register blocks; copies pack.
+// Lowering for the host: one wave, whose lanes are one vector. Tiles are packed scratch of the calling thread; gemm
+// runs in register blocks; copies pack.
 #pragma once
 
 #include "engine/lower/lower.hpp"

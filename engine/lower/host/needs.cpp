@@ -11,19 +11,22 @@ using bound::Expr;
 using bound::ExprPtr;
 
 bool only_blocks(const Expr& expr) {
-  if (expr.kind != Expr::Kind::integer && expr.kind != Expr::Kind::block && expr.kind != Expr::Kind::binary) return false;
+  if (expr.kind != Expr::Kind::integer && expr.kind != Expr::Kind::block && expr.kind != Expr::Kind::binary)
+    return false;
   return std::all_of(expr.args.begin(), expr.args.end(), [](const auto& arg) { return only_blocks(*arg); });
 }
 
 bool is_variable(const Expr& expr, int id) { return expr.kind == Expr::Kind::variable && expr.integer == id; }
 
 bool mentions(const Expr& expr, int id) {
-  return is_variable(expr, id) || std::any_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return mentions(*arg, id); });
+  return is_variable(expr, id) ||
+         std::any_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return mentions(*arg, id); });
 }
 
 class Finder {
  public:
-  Finder(const bound::Program& program, const bound::Launch& launch) : program_(program), launch_(launch), facts_(launch.grid) {
+  Finder(const bound::Program& program, const bound::Launch& launch)
+      : program_(program), launch_(launch), facts_(launch.grid) {
     for (const auto& tile : launch.tiles) needs_.emplace_back(tile.shape.size());
   }
   Needs find() {
@@ -37,7 +40,8 @@ class Finder {
  private:
   void join(Need& into, const Need& more) {
     if (more.kind == Need::Kind::none || into.kind == Need::Kind::all) return;
-    if (into.kind == Need::Kind::below && more.kind == Need::Kind::below && same_expression(*into.limit, *more.limit)) return;
+    if (into.kind == Need::Kind::below && more.kind == Need::Kind::below && same_expression(*into.limit, *more.limit))
+      return;
     into = into.kind == Need::Kind::none ? more : Need{Need::Kind::all, nullptr};
     changed_ = true;
   }
@@ -66,8 +70,10 @@ class Finder {
     auto& from = needs_[reduce.from];
     const auto& to = needs_[reduce.to];
     for (int axis = 0; axis < static_cast<int>(from.size()); ++axis) {
-      if (axis == reduce.axis) join(from[axis], {Need::Kind::all, nullptr});
-      else join(from[axis], to[axis < reduce.axis ? axis : axis - 1]);
+      if (axis == reduce.axis)
+        join(from[axis], {Need::Kind::all, nullptr});
+      else
+        join(from[axis], to[axis < reduce.axis ? axis : axis - 1]);
     }
   }
   void visit(const bound::Fill& fill) { reads(fill.value); }
@@ -90,8 +96,8 @@ class Finder {
   bool changed_ = false;
 };
 
-// A whole tile into a tensor: what lies outside is dropped; into a whole tile: what is needed there. Other copies look at
-// everything.
+// A whole tile into a tensor: what lies outside is dropped; into a whole tile: what is needed there. Other copies look
+// at everything.
 void Finder::visit(const bound::Copy& copy) {
   for (const auto* region : {&copy.from, &copy.to}) {
     for (const auto& start : region->start) reads(start);
@@ -100,7 +106,8 @@ void Finder::visit(const bound::Copy& copy) {
   if (!is_whole(copy.from, copy.shape, launch_.tiles[copy.from.id].shape)) return all_of(copy.from.id);
   if (!copy.to.is_tensor) {
     if (!is_whole(copy.to, copy.shape, launch_.tiles[copy.to.id].shape)) return all_of(copy.from.id);
-    for (std::size_t axis = 0; axis < copy.shape.size(); ++axis) join(needs_[copy.from.id][axis], needs_[copy.to.id][axis]);
+    for (std::size_t axis = 0; axis < copy.shape.size(); ++axis)
+      join(needs_[copy.from.id][axis], needs_[copy.to.id][axis]);
     return;
   }
   const auto& tensor = program_.tensors[copy.to.id];
@@ -142,7 +149,8 @@ void Finder::visit(const bound::Map& map) {
 
 bool same_expression(const Expr& a, const Expr& b) {
   if (&a == &b) return true;
-  if (a.kind != b.kind || a.op != b.op || a.type != b.type || a.integer != b.integer || a.args.size() != b.args.size()) return false;
+  if (a.kind != b.kind || a.op != b.op || a.type != b.type || a.integer != b.integer || a.args.size() != b.args.size())
+    return false;
   if (a.kind == Expr::Kind::real) return false;
   for (std::size_t i = 0; i < a.args.size(); ++i) {
     if (!same_expression(*a.args[i], *b.args[i])) return false;
@@ -152,9 +160,11 @@ bool same_expression(const Expr& a, const Expr& b) {
 
 Needs find_needs(const bound::Program& program, const bound::Launch& launch) { return Finder(program, launch).find(); }
 
-bool is_whole(const bound::Region& region, const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& shape) {
+bool is_whole(const bound::Region& region, const std::vector<std::int64_t>& extents,
+              const std::vector<std::int64_t>& shape) {
   return extents == shape &&
-         std::all_of(region.start.begin(), region.start.end(), [](const ExprPtr& start) { return constant_of(*start) == 0; }) &&
+         std::all_of(region.start.begin(), region.start.end(),
+                     [](const ExprPtr& start) { return constant_of(*start) == 0; }) &&
          std::all_of(region.ranged.begin(), region.ranged.end(), [](bool ranged) { return ranged; });
 }
 
@@ -162,16 +172,22 @@ std::vector<Need> needs_of_map(const bound::Map& map, const Needs& needs) {
   std::vector<Need> result(map.index.size());
   const auto join = [](Need& into, const Need& more) {
     if (more.kind == Need::Kind::none || into.kind == Need::Kind::all) return;
-    if (into.kind == Need::Kind::none) into = more;
-    else if (more.kind == Need::Kind::all || !same_expression(*into.limit, *more.limit)) into = {Need::Kind::all, nullptr};
+    if (into.kind == Need::Kind::none)
+      into = more;
+    else if (more.kind == Need::Kind::all || !same_expression(*into.limit, *more.limit))
+      into = {Need::Kind::all, nullptr};
   };
   for (const auto& item : map.body) {
     if (item.let >= 0) continue;
     for (std::size_t i = 0; i < map.index.size(); ++i) {
       Need need{Need::Kind::all, nullptr};
       for (std::size_t axis = 0; !item.tensor && axis < item.indices.size(); ++axis) {
-        if (is_variable(*item.indices[axis], map.index[i])) need = needs[item.target][axis];
-        else if (mentions(*item.indices[axis], map.index[i])) { need = {Need::Kind::all, nullptr}; break; }
+        if (is_variable(*item.indices[axis], map.index[i]))
+          need = needs[item.target][axis];
+        else if (mentions(*item.indices[axis], map.index[i])) {
+          need = {Need::Kind::all, nullptr};
+          break;
+        }
       }
       join(result[i], need);
     }

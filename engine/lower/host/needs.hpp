@@ -1,4 +1,5 @@
-// Which part of each tile anybody looks at: a block at the edge of a tensor computes no rows and columns that are dropped.
+// Which part of each tile anybody looks at: a block at the edge of a tensor computes no rows and columns that are
+// dropped.
 #pragma once
 
 #include <vector>
@@ -22,7 +23,8 @@ Needs find_needs(const bound::Program& program, const bound::Launch& launch);
 std::vector<Need> needs_of_map(const bound::Map& map, const Needs& needs);
 
 // Whether a region with these extents is all of its tile.
-bool is_whole(const bound::Region& region, const std::vector<std::int64_t>& extents, const std::vector<std::int64_t>& shape);
+bool is_whole(const bound::Region& region, const std::vector<std::int64_t>& extents,
+              const std::vector<std::int64_t>& shape);
 bool same_expression(const bound::Expr& a, const bound::Expr& b);
 
 }  // namespace kiln::lower::host

@@ -16,7 +16,8 @@ std::int64_t block_cycles(std::int64_t k, int rows, int vectors) {
 
 }  // namespace
 
-RegisterBlock choose_register_block(std::int64_t m, std::int64_t n, std::int64_t k, int bytes, const target::Target& target) {
+RegisterBlock choose_register_block(std::int64_t m, std::int64_t n, std::int64_t k, int bytes,
+                                    const target::Target& target) {
   const int lanes = target.wave * 4 / bytes;
   RegisterBlock best;
   std::int64_t best_cycles = std::numeric_limits<std::int64_t>::max();

@@ -41,7 +41,8 @@ bool Translator::access_checked(const bound::Stmt& stmt, bool tensor, int id, co
   const auto& shape = shape_of(tensor, id);
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     if (stays_inside(*indices[axis], 1, shape[axis], facts_)) continue;
-    note_left(stmt, name_of(tensor, id) + " axis " + std::to_string(axis), how_it_leaves(*indices[axis], 1, shape[axis], facts_));
+    note_left(stmt, name_of(tensor, id) + " axis " + std::to_string(axis),
+              how_it_leaves(*indices[axis], 1, shape[axis], facts_));
     return true;
   }
   return false;
@@ -54,13 +55,16 @@ kernel::Map Translator::checked_map(const bound::Stmt& stmt, std::vector<int> in
   map.extent = std::move(extent);
   map.body = std::move(items);
   const auto note = [&](const Expr& access) {
-    map.checked.push_back(access_checked(stmt, access.kind == Expr::Kind::tensor, static_cast<int>(access.integer), access.args));
+    map.checked.push_back(
+        access_checked(stmt, access.kind == Expr::Kind::tensor, static_cast<int>(access.integer), access.args));
   };
   for (const auto& item : map.body) {
     visit_accesses(*item.value, note);
     for (const auto& at : item.indices) visit_accesses(*at, note);
-    if (item.let >= 0) facts_.set_let(item.let, *item.value);
-    else map.checked.push_back(access_checked(stmt, item.tensor, item.target, item.indices));
+    if (item.let >= 0)
+      facts_.set_let(item.let, *item.value);
+    else
+      map.checked.push_back(access_checked(stmt, item.tensor, item.target, item.indices));
   }
   return map;
 }
@@ -82,16 +86,19 @@ void Translator::reduce(const bound::Stmt& stmt, const bound::Reduce& reduce, ke
   out.push_back({stmt.pointer, "", std::move(node)});
 }
 
-// From which index along `axis` on the tile holds zeros, by the one copy that writes it, a sibling in front of the product.
+// From which index along `axis` on the tile holds zeros, by the one copy that writes it, a sibling in front of the
+// product.
 ExprPtr Translator::zero_beyond(const bound::Body& siblings, const bound::Stmt& gemm, int tile, int axis) const {
   if (plans_.tiles[tile].writers != 1) return nullptr;
   for (const auto& stmt : siblings) {
     if (&stmt == &gemm) return nullptr;
     const auto* copy = std::get_if<bound::Copy>(&stmt.node);
-    if (copy == nullptr || copy->to.is_tensor || copy->to.id != tile || !copy->from.is_tensor || !copy->limit.empty()) continue;
+    if (copy == nullptr || copy->to.is_tensor || copy->to.id != tile || !copy->from.is_tensor || !copy->limit.empty())
+      continue;
     const bool zero_fill = !copy->fill || (copy->fill->kind == Expr::Kind::integer && copy->fill->integer == 0) ||
                            (copy->fill->kind == Expr::Kind::real && copy->fill->real == 0);
-    const bool whole = std::all_of(copy->to.start.begin(), copy->to.start.end(), [](const auto& e) { return constant_of(*e) == 0; });
+    const bool whole =
+        std::all_of(copy->to.start.begin(), copy->to.start.end(), [](const auto& e) { return constant_of(*e) == 0; });
     if (!zero_fill || !whole || copy->shape != launch_.tiles[tile].shape) return nullptr;
     const auto& tensor = program_.tensors[copy->from.id];
     int next = 0;
@@ -127,7 +134,8 @@ int Translator::operand_copy(const bound::Stmt& stmt, int tile, int contiguous, 
   return id;
 }
 
-void Translator::gemm(const bound::Body& siblings, const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& out) {
+void Translator::gemm(const bound::Body& siblings, const bound::Stmt& stmt, const bound::Gemm& gemm,
+                      kernel::Body& out) {
   const GemmPlan plan = plans_.gemms[next_gemm_++];
   const auto& a_shape = launch_.tiles[gemm.a].shape;
   const auto& c_shape = launch_.tiles[gemm.c].shape;
@@ -155,9 +163,9 @@ void Translator::gemm(const bound::Body& siblings, const bound::Stmt& stmt, cons
   const ExprPtr b_end = zero_beyond(siblings, stmt, gemm.b, gemm.transpose_b ? 1 : 0);
   if (a_end && b_end && same_expression(*a_end, *b_end)) node.k_limit = a_end;
   report_.decisions.push_back({"anchor", stmt.pointer,
-                               "host.fma in blocks of " + std::to_string(plan.block.m) + "x" + std::to_string(plan.block.n) +
-                                   " for a product of " + std::to_string(c_shape[0]) + "x" + std::to_string(c_shape[1]) + "x" +
-                                   std::to_string(node.k)});
+                               "host.fma in blocks of " + std::to_string(plan.block.m) + "x" +
+                                   std::to_string(plan.block.n) + " for a product of " + std::to_string(c_shape[0]) +
+                                   "x" + std::to_string(c_shape[1]) + "x" + std::to_string(node.k)});
   out.push_back({stmt.pointer, "", std::move(node)});
 }
 

@@ -16,9 +16,15 @@ namespace kiln::lower::host {
 // Translates one launch; storages 0 … tiles-1 stand for the tiles. Used once.
 class Translator {
  public:
-  Translator(const bound::Program& program, const bound::Launch& launch, Plans& plans, kernel::Launch& out, Lowered& report,
-             Budget& budget)
-      : program_(program), launch_(launch), plans_(plans), out_(out), report_(report), budget_(budget), facts_(launch.grid),
+  Translator(const bound::Program& program, const bound::Launch& launch, Plans& plans, kernel::Launch& out,
+             Lowered& report, Budget& budget)
+      : program_(program),
+        launch_(launch),
+        plans_(plans),
+        out_(out),
+        report_(report),
+        budget_(budget),
+        facts_(launch.grid),
         needs_(find_needs(program, launch)) {}
   Result<kernel::Body> translate();
 
@@ -29,7 +35,8 @@ class Translator {
   bool direct(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
   void copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, kernel::Body& out);
   void gemm(const bound::Body& siblings, const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& out);
-  int operand_copy(const bound::Stmt& stmt, int tile, int contiguous, std::int64_t rows, std::int64_t columns, kernel::Body& out);
+  int operand_copy(const bound::Stmt& stmt, int tile, int contiguous, std::int64_t rows, std::int64_t columns,
+                   kernel::Body& out);
   void map(const bound::Stmt& stmt, const bound::Map& map, kernel::Body& out);
   void reduce(const bound::Stmt& stmt, const bound::Reduce& reduce, kernel::Body& out);
   bound::ExprPtr zero_beyond(const bound::Body& siblings, const bound::Stmt& gemm, int tile, int axis) const;

@@ -45,10 +45,11 @@ Status Planner::gemm(const bound::Stmt& stmt, const bound::Gemm& gemm) {
   const auto& c = launch_.tiles[gemm.c];
   const DType accumulator = is_float(c.dtype) && c.dtype != DType::f64 ? DType::f32 : c.dtype;
   if (a.dtype != b.dtype || target_.matrix_for(a.dtype, accumulator).empty()) {
-    return program_error("gemm is not built for these types on host targets",
-                         {{Severity::error, stmt.pointer, "gemm of these types is not built yet for host targets",
-                           "f32, f16 or bf16 operands with an f32, f16 or bf16 result; i8 with i32",
-                           std::string(dtype_name(a.dtype)) + " x " + dtype_name(b.dtype) + " -> " + dtype_name(c.dtype), "", ""}});
+    return program_error(
+        "gemm is not built for these types on host targets",
+        {{Severity::error, stmt.pointer, "gemm of these types is not built yet for host targets",
+          "f32, f16 or bf16 operands with an f32, f16 or bf16 result; i8 with i32",
+          std::string(dtype_name(a.dtype)) + " x " + dtype_name(b.dtype) + " -> " + dtype_name(c.dtype), "", ""}});
   }
   gemms_.push_back(&gemm);
   auto& plan_b = plans_.tiles[gemm.b];
@@ -117,7 +118,8 @@ void Planner::size_rows() {
     const std::int64_t m = round_up(c.shape[0], plan.block.m), n = round_up(c.shape[1], plan.block.n);
     const int b_contiguous = gemm->transpose_b ? 0 : 1;
     plan.copy_a = is_half(a.dtype) && !widened(gemm->a);
-    plan.copy_b = (is_half(launch_.tiles[gemm->b].dtype) && !widened(gemm->b)) || plans_.tiles[gemm->b].contiguous != b_contiguous;
+    plan.copy_b = (is_half(launch_.tiles[gemm->b].dtype) && !widened(gemm->b)) ||
+                  plans_.tiles[gemm->b].contiguous != b_contiguous;
     const auto need = [](TilePlan& tile, std::int64_t rows, std::int64_t columns) {
       tile.rows_min = std::max(tile.rows_min, rows);
       tile.columns_min = std::max(tile.columns_min, columns);
@@ -125,8 +127,10 @@ void Planner::size_rows() {
     need(plans_.tiles[gemm->c], m, n);
     need(plans_.tiles[gemm->b], 0, n);
     const int a_row = gemm->transpose_a ? 1 : 0;
-    if (plans_.tiles[gemm->a].contiguous == a_row) need(plans_.tiles[gemm->a], 0, m);
-    else need(plans_.tiles[gemm->a], m, 0);
+    if (plans_.tiles[gemm->a].contiguous == a_row)
+      need(plans_.tiles[gemm->a], 0, m);
+    else
+      need(plans_.tiles[gemm->a], m, 0);
     plans_.gemms.push_back(plan);
   }
 }
@@ -167,7 +171,10 @@ struct Uses {
     for (const int id : {s.a, s.b, s.c}) note(id);
     for (const auto& e : {s.m_limit, s.n_limit, s.k_limit}) expr(e);
   }
-  void operator()(const kernel::Fill& s) const { note(s.storage); expr(s.value); }
+  void operator()(const kernel::Fill& s) const {
+    note(s.storage);
+    expr(s.value);
+  }
   void operator()(const kernel::Map& s) const {
     for (const auto& item : s.body) {
       if (item.let < 0 && !item.tensor) note(item.target);
@@ -180,10 +187,19 @@ struct Uses {
     note(s.to);
     for (const auto& e : s.limit) expr(e);
   }
-  void operator()(const kernel::For& s) const { expr(s.from); expr(s.to); body(s.body); }
-  void operator()(const kernel::If& s) const { expr(s.condition); body(s.then); body(s.otherwise); }
+  void operator()(const kernel::For& s) const {
+    expr(s.from);
+    expr(s.to);
+    body(s.body);
+  }
+  void operator()(const kernel::If& s) const {
+    expr(s.condition);
+    body(s.then);
+    body(s.otherwise);
+  }
   void operator()(const kernel::Let& s) const { expr(s.value); }
-  template <class Other> void operator()(const Other&) const {}
+  template <class Other>
+  void operator()(const Other&) const {}
 };
 
 }  // namespace
@@ -192,7 +208,8 @@ Result<Plans> plan_tiles(const bound::Program& program, const bound::Launch& lau
   return Planner(program, launch, target).plan();
 }
 
-kernel::Storage make_storage(const std::string& name, int tile, const std::vector<std::int64_t>& shape, const TilePlan& plan) {
+kernel::Storage make_storage(const std::string& name, int tile, const std::vector<std::int64_t>& shape,
+                             const TilePlan& plan) {
   kernel::Storage storage;
   storage.kind = kernel::Storage::Kind::lds;
   storage.name = name;
@@ -203,9 +220,10 @@ kernel::Storage make_storage(const std::string& name, int tile, const std::vecto
   layout.shape = shape;
   layout.element_bytes = dtype_bytes(plan.dtype);
   layout.contiguous = plan.contiguous;
-  // Rows of whole cache lines, so that vectors are aligned; an odd number of lines, so that a column of rows spreads over
-  // all cache sets.
-  std::int64_t lines = round_up(std::max(shape[plan.contiguous], plan.columns_min) * layout.element_bytes, line_bytes) / line_bytes;
+  // Rows of whole cache lines, so that vectors are aligned; an odd number of lines, so that a column of rows spreads
+  // over all cache sets.
+  std::int64_t lines =
+      round_up(std::max(shape[plan.contiguous], plan.columns_min) * layout.element_bytes, line_bytes) / line_bytes;
   if (layout.rows() > 1 && lines % 2 == 0) ++lines;
   layout.pad_bytes = lines * line_bytes - layout.row_bytes();
   return storage;

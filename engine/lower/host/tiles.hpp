@@ -12,13 +12,13 @@ namespace kiln::lower::host {
 
 // Why a storage is as it is. Positions are tile ids; storages that lowering adds come behind.
 struct TilePlan {
-  DType dtype = DType::f32;         // in scratch: f16 and bf16 operands of a product are held as f32
-  int contiguous = 0;               // axis
-  std::int64_t columns_min = 0;     // elements a row must have room for (whole register blocks)
-  std::int64_t rows_min = 0;        // rows there must be room for
+  DType dtype = DType::f32;      // in scratch: f16 and bf16 operands of a product are held as f32
+  int contiguous = 0;            // axis
+  std::int64_t columns_min = 0;  // elements a row must have room for (whole register blocks)
+  std::int64_t rows_min = 0;     // rows there must be room for
   bool operand = false, result = false, streamed = false, streamed_transposed = false;  // of products
-  int writers = 0;                  // statements that write it
-  bool may_widen = true;            // whatever is written is exact in f32 once it is rounded to the tile's type
+  int writers = 0;                                                                      // statements that write it
+  bool may_widen = true;  // whatever is written is exact in f32 once it is rounded to the tile's type
 };
 
 struct GemmPlan {
@@ -33,7 +33,8 @@ struct Plans {
 };
 Result<Plans> plan_tiles(const bound::Program& program, const bound::Launch& launch, const target::Target& target);
 
-kernel::Storage make_storage(const std::string& name, int tile, const std::vector<std::int64_t>& shape, const TilePlan& plan);
+kernel::Storage make_storage(const std::string& name, int tile, const std::vector<std::int64_t>& shape,
+                             const TilePlan& plan);
 
 // Scratch bytes that a storage takes, with the room for whole register blocks.
 std::int64_t reserved_bytes(const kernel::Storage& storage, const TilePlan& plan);

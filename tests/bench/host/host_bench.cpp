@@ -1,7 +1,9 @@
-// GEMM on the host against OpenBLAS in the same run: ratios of medians over interleaved rounds, inputs random, results checked.
-// bench_host [--rounds N] [--json FILE] [--size MxNxK]... [--dtype T]... [--threads N]... [--set NAME=VALUE]... [--target T] [--cpu-time] [--show]
+// GEMM on the host against OpenBLAS in the same run: ratios of medians over interleaved rounds, inputs random, results
+// checked. bench_host [--rounds N] [--json FILE] [--size MxNxK]... [--dtype T]... [--threads N]... [--set
+// NAME=VALUE]... [--target T] [--cpu-time] [--show]
 // --program NAME [--set NAME=VALUE]...: the time of any built-in instead, without a peer.
-// --cpu-time counts the processor time of all threads instead of the clock: for a machine that others use at the same time.
+// --cpu-time counts the processor time of all threads instead of the clock: for a machine that others use at the same
+// time.
 #include <dlfcn.h>
 
 #include <time.h>
@@ -36,8 +38,8 @@ struct Options {
 
 // The C interface of OpenBLAS, by name.
 struct OpenBlas {
-  using Gemm = void (*)(int order, int ta, int tb, int m, int n, int k, float alpha, const float* a, int lda, const float* b, int ldb,
-                        float beta, float* c, int ldc);
+  using Gemm = void (*)(int order, int ta, int tb, int m, int n, int k, float alpha, const float* a, int lda,
+                        const float* b, int ldb, float beta, float* c, int ldc);
   Gemm gemm = nullptr;
   void (*set_threads)(int) = nullptr;
   static OpenBlas open() {
@@ -88,10 +90,12 @@ double seconds(const std::function<void()>& work, bool cpu_time) {
 
 Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const Options& options) {
   auto set = options.set;
-  set["M"] = std::to_string(p.m), set["N"] = std::to_string(p.n), set["K"] = std::to_string(p.k), set["dtype"] = p.dtype;
+  set["M"] = std::to_string(p.m), set["N"] = std::to_string(p.n), set["K"] = std::to_string(p.k),
+  set["dtype"] = p.dtype;
   KILN_TRY(const auto program, test::bind_builtin("gemm", set, options.target));
   KILN_TRY(const auto compiled, test::compile_for_host(program));
-  if (options.show_source) std::printf("%s\n%s\n", compiled.metadata.kernel_program.c_str(), compiled.metadata.source.c_str());
+  if (options.show_source)
+    std::printf("%s\n%s\n", compiled.metadata.kernel_program.c_str(), compiled.metadata.source.c_str());
   test::HostRunner runner(threads);
   KILN_TRY(const auto kernel, runner.load(compiled));
   const auto tensors = test::random_tensors(program, 7);
@@ -116,15 +120,24 @@ Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const O
   std::vector<double> ours, theirs, ratios;
   Status status;
   for (int round = 0; round < options.rounds + 1; ++round) {
-    const double mine = seconds([&] {
-      for (int i = 0; i < repeats && status; ++i) {
-        auto ran = runner.run(kernel, {&buffers[0], &buffers[1], &buffers[2]});
-        if (!ran) status = Error(std::move(ran).error());
-      }
-    }, options.cpu_time) / repeats;
+    const double mine = seconds(
+                            [&] {
+                              for (int i = 0; i < repeats && status; ++i) {
+                                auto ran = runner.run(kernel, {&buffers[0], &buffers[1], &buffers[2]});
+                                if (!ran) status = Error(std::move(ran).error());
+                              }
+                            },
+                            options.cpu_time) /
+                        repeats;
     KILN_CHECK(std::move(status));
     status = Status();
-    const double other = blas.gemm == nullptr ? 0 : seconds([&] { for (int i = 0; i < repeats; ++i) peer(); }, options.cpu_time) / repeats;
+    const double other = blas.gemm == nullptr ? 0
+                                              : seconds(
+                                                    [&] {
+                                                      for (int i = 0; i < repeats; ++i) peer();
+                                                    },
+                                                    options.cpu_time) /
+                                                    repeats;
     if (round == 0) continue;  // warm-up
     ours.push_back(mine);
     theirs.push_back(other);
@@ -147,7 +160,8 @@ Result<Row> measure(const Problem& p, int threads, const OpenBlas& blas, const O
 Status time_program(const Options& options, int threads) {
   KILN_TRY(const auto program, test::bind_builtin(options.program, options.set, options.target));
   KILN_TRY(const auto compiled, test::compile_for_host(program));
-  if (options.show_source) std::printf("%s\n%s\n", compiled.metadata.kernel_program.c_str(), compiled.metadata.source.c_str());
+  if (options.show_source)
+    std::printf("%s\n%s\n", compiled.metadata.kernel_program.c_str(), compiled.metadata.source.c_str());
   test::HostRunner runner(threads);
   KILN_TRY(const auto kernel, runner.load(compiled));
   std::vector<test::SharedBuffer> buffers;
@@ -161,11 +175,16 @@ Status time_program(const Options& options, int threads) {
   std::vector<double> times;
   for (int round = 0; round < options.rounds + 1; ++round) {
     Status status;
-    const double one = seconds([&] { if (auto ran = runner.run(kernel, arguments); !ran) status = Error(std::move(ran).error()); }, options.cpu_time);
+    const double one = seconds(
+        [&] {
+          if (auto ran = runner.run(kernel, arguments); !ran) status = Error(std::move(ran).error());
+        },
+        options.cpu_time);
     KILN_CHECK(std::move(status));
     if (round > 0) times.push_back(one);
   }
-  std::printf("%s, %d threads: %.3f ms (compiled in %.1f ms)\n", options.program.c_str(), threads, quantile(times, 0.5) * 1e3, compiled.metadata.compile_ms);
+  std::printf("%s, %d threads: %.3f ms (compiled in %.1f ms)\n", options.program.c_str(), threads,
+              quantile(times, 0.5) * 1e3, compiled.metadata.compile_ms);
   return {};
 }
 
@@ -173,8 +192,14 @@ Options parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
     const std::string flag = argv[i];
-    if (flag == "--show") { options.show_source = true; continue; }
-    if (flag == "--cpu-time") { options.cpu_time = true; continue; }
+    if (flag == "--show") {
+      options.show_source = true;
+      continue;
+    }
+    if (flag == "--cpu-time") {
+      options.cpu_time = true;
+      continue;
+    }
     if (i + 1 == argc) break;
     const std::string value = argv[++i];
     if (flag == "--rounds") options.rounds = std::max(1, std::atoi(value.c_str()));
@@ -198,8 +223,9 @@ void write_json(const std::string& path, const std::vector<Row>& rows) {
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const Row& r = rows[i];
     out << "  {\"problem\": \"" << r.name << "\", \"threads\": " << r.threads << ", \"gflops\": " << r.gflops
-        << ", \"openblas_gflops\": " << r.peer_gflops << ", \"ratio\": " << r.ratio_median << ", \"ratio_lower_quartile\": "
-        << r.ratio_lower_quartile << ", \"compile_ms\": " << r.compile_ms << "}" << (i + 1 < rows.size() ? "," : "") << "\n";
+        << ", \"openblas_gflops\": " << r.peer_gflops << ", \"ratio\": " << r.ratio_median
+        << ", \"ratio_lower_quartile\": " << r.ratio_lower_quartile << ", \"compile_ms\": " << r.compile_ms << "}"
+        << (i + 1 < rows.size() ? "," : "") << "\n";
   }
   out << "]\n";
 }
@@ -219,7 +245,8 @@ int main(int argc, char** argv) {
   }
   const OpenBlas blas = OpenBlas::open();
   if (blas.gemm == nullptr) std::printf("libopenblas.so.0 is not here: no ratios\n");
-  std::printf("%-26s %7s %9s %9s %7s %8s %10s %9s\n", "GEMM on the host", "threads", "GFLOP/s", "OpenBLAS", "ratio", "quartile", "compile ms", "max diff");
+  std::printf("%-26s %7s %9s %9s %7s %8s %10s %9s\n", "GEMM on the host", "threads", "GFLOP/s", "OpenBLAS", "ratio",
+              "quartile", "compile ms", "max diff");
   std::vector<Row> rows;
   for (const auto& dtype : options.dtypes) {
     for (const auto& size : options.sizes) {
@@ -232,8 +259,8 @@ int main(int argc, char** argv) {
           std::fprintf(stderr, "%s\n", to_text(row.error()).c_str());
           return 1;
         }
-        std::printf("%-26s %7d %9.1f %9.1f %7.2f %8.2f %10.1f %9.2g\n", row->name.c_str(), threads, row->gflops, row->peer_gflops,
-                    row->ratio_median, row->ratio_lower_quartile, row->compile_ms, row->error);
+        std::printf("%-26s %7d %9.1f %9.1f %7.2f %8.2f %10.1f %9.2g\n", row->name.c_str(), threads, row->gflops,
+                    row->peer_gflops, row->ratio_median, row->ratio_lower_quartile, row->compile_ms, row->error);
         std::fflush(stdout);
         rows.push_back(*row);
       }

@@ -1,5 +1,5 @@
-// Random tile programs: the host against the interpreter, extreme values included. A failure prints the seed, the program and
-// one command that repeats it: KILN_SEED=<seed> KILN_PROGRAMS=1 test_differential_host.
+// Random tile programs: the host against the interpreter, extreme values included. A failure prints the seed, the
+// program and one command that repeats it: KILN_SEED=<seed> KILN_PROGRAMS=1 test_differential_host.
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -25,7 +25,9 @@ std::vector<Bytes> extreme_tensors(const bound::Program& program, std::uint64_t 
   if (!extremes) return tensors;
   std::mt19937_64 random(seed ^ 0x9e3779b97f4a7c15u);
   const double infinity = std::numeric_limits<double>::infinity();
-  const double reals[] = {0.0, -0.0, infinity, -infinity, std::numeric_limits<double>::quiet_NaN(), 1e-40, -1e-44, 6e-8, 65504, 3.3e38, -3.3e38, 1, -1};
+  const double reals[] = {0.0,     -0.0,   infinity, -infinity, std::numeric_limits<double>::quiet_NaN(),
+                          1e-40,   -1e-44, 6e-8,     65504,     3.3e38,
+                          -3.3e38, 1,      -1};
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto& tensor = program.tensors[i];
     if (tensor.access == Access::write) continue;
@@ -36,8 +38,17 @@ std::vector<Bytes> extreme_tensors(const bound::Program& program, std::uint64_t 
         const double value = bound::round_real(tensor.dtype, reals[random() % std::size(reals)]);
         bound::store_function(tensor.dtype)(tensors[i].data() + at, bound::real_value(value));
       } else {
-        const std::int64_t wholes[] = {0, -1, 1, std::numeric_limits<std::int64_t>::min(), std::numeric_limits<std::int64_t>::max(),
-                                       127, -128, 32767, -32768, 2147483647, -2147483648LL};
+        const std::int64_t wholes[] = {0,
+                                       -1,
+                                       1,
+                                       std::numeric_limits<std::int64_t>::min(),
+                                       std::numeric_limits<std::int64_t>::max(),
+                                       127,
+                                       -128,
+                                       32767,
+                                       -32768,
+                                       2147483647,
+                                       -2147483648LL};
         const std::int64_t value = bound::wrap_integer(tensor.dtype, wholes[random() % std::size(wholes)]);
         bound::store_function(tensor.dtype)(tensors[i].data() + at, bound::integer_value(value));
       }
@@ -56,13 +67,17 @@ TEST(RandomPrograms, HostEqualsTheInterpreter) {
     const std::string repeat = "seed " + std::to_string(seed) + ", repeat with KILN_SEED=" + std::to_string(seed) +
                                " KILN_PROGRAMS=1 test_differential_host\n" + made.text;
     if (!program) {  // at these sizes an access lies outside for all values, which is a mistake that is found earlier
-      ASSERT_NE(to_text(program.error()).find("index out of range: "), std::string::npos) << to_text(program.error()) << "\n" << repeat;
+      ASSERT_NE(to_text(program.error()).find("index out of range: "), std::string::npos)
+          << to_text(program.error()) << "\n"
+          << repeat;
       ++refused;
       continue;
     }
     const std::string result = differences(runner, *program, extreme_tensors(*program, seed, made.extremes), true);
-    if (result.starts_with("host: unsupported")) ++refused;
-    else ASSERT_EQ(result, "") << repeat;
+    if (result.starts_with("host: unsupported"))
+      ++refused;
+    else
+      ASSERT_EQ(result, "") << repeat;
   }
   EXPECT_LT(refused, static_cast<int>(count) / 4 + 1) << "too many programs are not built for the host";
 }

@@ -21,8 +21,11 @@ class Generator {
  private:
   std::uint64_t below(std::uint64_t n) { return random_() % n; }
   bool chance(int percent) { return below(100) < static_cast<std::uint64_t>(percent); }
-  std::string number(std::int64_t low, std::int64_t high) { return std::to_string(low + static_cast<std::int64_t>(below(high - low + 1))); }
-  template <class... T> std::string one_of(T... choices) {
+  std::string number(std::int64_t low, std::int64_t high) {
+    return std::to_string(low + static_cast<std::int64_t>(below(high - low + 1)));
+  }
+  template <class... T>
+  std::string one_of(T... choices) {
     const std::string list[] = {choices...};
     return list[below(sizeof...(choices))];
   }
@@ -44,14 +47,15 @@ class Generator {
   void product();
   void add(const std::string& json) { body_ += (body_.empty() ? "\n    " : ",\n    ") + json; }
   void alloc(const Tile& tile, const std::string& shape, bool accumulator = false) {
-    allocs_ += "\n    {\"op\": \"alloc\", \"name\": \"" + tile.name + "\", \"space\": \"" + (accumulator ? "fragment" : one_of("fragment", "shared", "fragment")) +
-               "\", \"dtype\": \"" + tile.type + "\", \"shape\": [" + shape + "]},";
+    allocs_ += "\n    {\"op\": \"alloc\", \"name\": \"" + tile.name + "\", \"space\": \"" +
+               (accumulator ? "fragment" : one_of("fragment", "shared", "fragment")) + "\", \"dtype\": \"" + tile.type +
+               "\", \"shape\": [" + shape + "]},";
   }
 
   std::mt19937_64 random_;
   bool integers_ = false, sums_ = false, functions_ = false;
-  std::vector<Tile> tiles_;      // all [BM, BN]
-  int target_ = -1;              // of the map being written
+  std::vector<Tile> tiles_;  // all [BM, BN]
+  int target_ = -1;          // of the map being written
   std::vector<std::string> lets_, let_types_;
   std::string allocs_, prologue_, body_;
   int names_ = 0;
@@ -67,8 +71,8 @@ std::string Generator::element(const std::string& type, bool elsewhere) {
   const auto number_of = static_cast<int>(below(tiles_.size()));
   std::string index = "[i, j]";
   if (elsewhere && number_of != target_) {
-    index = one_of("[BM - 1 - i, j]", "[i, BN - 1 - j]", "[j % BM, i % BN]", "[i, 0]", "[0, j]", "[i // 2, j // 3]", "[(i * 7 + j) % BM, (j * 5) % BN]",
-                   "[i, (j + 3) % BN]");
+    index = one_of("[BM - 1 - i, j]", "[i, BN - 1 - j]", "[j % BM, i % BN]", "[i, 0]", "[0, j]", "[i // 2, j // 3]",
+                   "[(i * 7 + j) % BM, (j * 5) % BN]", "[i, (j + 3) % BN]");
   }
   const std::string read = tiles_[number_of].name + index;
   return tiles_[number_of].type == type ? read : "cast(" + read + ", " + type + ")";
@@ -76,16 +80,20 @@ std::string Generator::element(const std::string& type, bool elsewhere) {
 
 // An element of the tensor X around the block's place, read only where it exists.
 std::string Generator::tensor_element(const std::string& type) {
-  const std::string row = "bid.y * BM + i" + one_of("", " - 1", " + 2"), column = "bid.x * BN + j" + one_of("", " - 3", " + 1", " - 1");
+  const std::string row = "bid.y * BM + i" + one_of("", " - 1", " + 2"),
+                    column = "bid.x * BN + j" + one_of("", " - 3", " + 1", " - 1");
   const std::string inside = row + " >= 0 && " + row + " < M && " + column + " >= 0 && " + column + " < N";
-  return "(cast(X[" + row + ", " + column + "], " + type + ") if " + inside + " else cast(" + literal(type) + ", " + type + "))";
+  return "(cast(X[" + row + ", " + column + "], " + type + ") if " + inside + " else cast(" + literal(type) + ", " +
+         type + "))";
 }
 
 std::string Generator::condition(int depth) {
-  if (chance(30)) return one_of("i < j", "j >= i + 2", "i == j", "bid.x * BN + j < N", "(i + j) % 3 != 1", "i * 2 - j <= 5");
+  if (chance(30))
+    return one_of("i < j", "j >= i + 2", "i == j", "bid.x * BN + j < N", "(i + j) % 3 != 1", "i * 2 - j <= 5");
   if (chance(20) && depth > 0) return "(" + condition(depth - 1) + one_of(" && ", " || ") + condition(depth - 1) + ")";
   const std::string type = any_type();
-  return expression(type, depth - 1) + one_of(" < ", " <= ", " > ", " >= ", " == ", " != ") + expression(type, depth - 1);
+  return expression(type, depth - 1) + one_of(" < ", " <= ", " > ", " >= ", " == ", " != ") +
+         expression(type, depth - 1);
 }
 
 std::string Generator::integer_operation(const std::string& type, int depth) {
@@ -107,12 +115,14 @@ std::string Generator::integer_operation(const std::string& type, int depth) {
 std::string Generator::real_operation(const std::string& type, int depth) {
   const auto sub = [&] { return expression(type, depth - 1); };
   switch (below(11)) {
-    case 0: case 1: return "(" + sub() + " * " + sub() + ")";
+    case 0:
+    case 1: return "(" + sub() + " * " + sub() + ")";
     case 2: return "(" + sub() + " / " + sub() + ")";
     case 3: return one_of("min(", "max(") + sub() + ", " + sub() + ")";
     case 4: return one_of("abs(", "floor(", "ceil(", "round(", "sqrt(") + sub() + ")";
     case 5: return type == "f16" || type == "bf16" ? sub() : "fma(" + sub() + ", " + sub() + ", " + sub() + ")";
-    case 6: return "(" + literal(type) + " if " + one_of("isnan(", "isinf(") + element(type, false) + ") else " + sub() + ")";
+    case 6:
+      return "(" + literal(type) + " if " + one_of("isnan(", "isinf(") + element(type, false) + ") else " + sub() + ")";
     case 7: return "(-" + element(type, true) + ")";
     default: return "(" + sub() + one_of(" + ", " - ") + sub() + ")";
   }
@@ -128,7 +138,9 @@ std::string Generator::expression(const std::string& type, int depth) {
     if (chance(12)) return tensor_element(type);
     return element(type, chance(30));
   }
-  if (chance(15)) return "(" + expression(type, depth - 1) + " if " + condition(depth - 1) + " else " + expression(type, depth - 1) + ")";
+  if (chance(15))
+    return "(" + expression(type, depth - 1) + " if " + condition(depth - 1) + " else " + expression(type, depth - 1) +
+           ")";
   if (chance(10)) return "cast(" + expression(any_type(), depth - 1) + ", " + type + ")";
   return is_real(type) ? real_operation(type, depth) : integer_operation(type, depth);
 }
@@ -154,7 +166,8 @@ void Generator::map(bool function) {
 
 void Generator::tile_copy() {
   const auto from = below(tiles_.size()), to = below(tiles_.size());
-  if (from != to) add("{\"op\": \"copy\", \"from\": \"" + tiles_[from].name + "\", \"to\": \"" + tiles_[to].name + "\"}");
+  if (from != to)
+    add("{\"op\": \"copy\", \"from\": \"" + tiles_[from].name + "\", \"to\": \"" + tiles_[to].name + "\"}");
 }
 
 void Generator::reduction() {
@@ -166,13 +179,13 @@ void Generator::reduction() {
   prologue_ += "\n    {\"op\": \"fill\", \"tile\": \"" + to.name + "\", \"value\": \"" + literal(to.type) + "\"},";
   const std::string kind = adds && chance(60) ? one_of("sum", "sum", "max") : one_of("max", "min", "absmax");
   const bool accumulate = chance(30);
-  add("{\"op\": \"reduce\", \"kind\": \"" + kind + "\", \"from\": \"" + from.name + "\", \"to\": \"" + to.name + "\", \"axis\": " +
-      (rows ? "1" : "0") + (accumulate ? ", \"accumulate\": true}" : "}"));
+  add("{\"op\": \"reduce\", \"kind\": \"" + kind + "\", \"from\": \"" + from.name + "\", \"to\": \"" + to.name +
+      "\", \"axis\": " + (rows ? "1" : "0") + (accumulate ? ", \"accumulate\": true}" : "}"));
   // Back into a tile of the same type, so that it reaches the output.
   for (const Tile& tile : tiles_) {
     if (tile.type != from.type) continue;
-    add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"set\": \"" + tile.name +
-        "[i, j]\", \"value\": \"" + to.name + (rows ? "[i]" : "[j]") + "\"}]}");
+    add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"set\": \"" +
+        tile.name + "[i, j]\", \"value\": \"" + to.name + (rows ? "[i]" : "[j]") + "\"}]}");
     break;
   }
 }
@@ -188,8 +201,12 @@ void Generator::statement(int depth) {
       const std::string inner = std::exchange(body_, outer);
       if (inner.empty()) return;
       const std::string name = "n" + std::to_string(names_++);
-      if (chance(50)) add("{\"op\": \"for\", \"var\": \"" + name + "\", \"from\": \"bid.x\", \"to\": \"bid.x + 3\", \"step\": \"2\", \"body\": [" + inner + "]}");
-      else add("{\"op\": \"if\", \"condition\": \"" + one_of("bid.x % 2 == 0", "bid.y * BM + BM > M", "N > 13 + bid.x") + "\", \"then\": [" + inner + "]}");
+      if (chance(50))
+        add("{\"op\": \"for\", \"var\": \"" + name +
+            "\", \"from\": \"bid.x\", \"to\": \"bid.x + 3\", \"step\": \"2\", \"body\": [" + inner + "]}");
+      else
+        add("{\"op\": \"if\", \"condition\": \"" + one_of("bid.x % 2 == 0", "bid.y * BM + BM > M", "N > 13 + bid.x") +
+            "\", \"then\": [" + inner + "]}");
       return;
     }
     default: return sums_ ? tile_copy() : map(false);
@@ -204,8 +221,10 @@ void Generator::product() {
   alloc(b, tb ? "\"BN\", \"BK\"" : "\"BK\", \"BN\"");
   alloc(c, "\"BM\", \"BN\"", true);
   const bool direct = chance(60);
-  add(std::string("{\"op\": \"copy\", \"from\": \"X[") + (ta ? "1:, bid.y * BM:" : "bid.y * BM:, 1:") + "]\", \"to\": \"a\"}");
-  add(std::string("{\"op\": \"copy\", \"from\": \"Y[") + (tb ? "bid.x * BN:, -2:" : "-2:, bid.x * BN:") + "]\", \"to\": \"b\"}");
+  add(std::string("{\"op\": \"copy\", \"from\": \"X[") + (ta ? "1:, bid.y * BM:" : "bid.y * BM:, 1:") +
+      "]\", \"to\": \"a\"}");
+  add(std::string("{\"op\": \"copy\", \"from\": \"Y[") + (tb ? "bid.x * BN:, -2:" : "-2:, bid.x * BN:") +
+      "]\", \"to\": \"b\"}");
   if (!direct) add("{\"op\": \"fill\", \"tile\": \"c\", \"value\": \"0\"}");
   const std::string flags = std::string(ta ? ", \"transpose_a\": true" : "") + (tb ? ", \"transpose_b\": true" : "");
   add("{\"op\": \"gemm\", \"a\": \"a\", \"b\": \"b\", \"c\": \"c\"" + flags + (direct ? ", \"clear\": true}" : "}"));
@@ -229,23 +248,33 @@ RandomProgram Generator::make() {
     for (const Tile& tile : tiles_) alloc(tile, "\"BM\", \"BN\"");
     const std::string fill = chance(30) ? ", \"fill\": \"" + literal(x_type) + "\"" : "";
     const std::string limit = chance(20) ? ", \"limit\": [\"M - 1\", null]" : "";
-    add("{\"op\": \"copy\", \"from\": \"X[bid.y * BM" + one_of("", "", " - 1", " + 2") + ":, bid.x * BN" + one_of("", " - 3", " + 1") + ":]\", \"to\": \"x\"" + fill + limit + "}");
-    if (chance(50)) add("{\"op\": \"copy\", \"from\": \"Y[bid.y * BM:, bid.x * BN:]\", \"to\": \"y\"}");
-    else add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"set\": \"y[i, j]\", \"value\": \"cast(Y[min(bid.y * BM + i, M - 1), min(j, N - 1)], " + tiles_[1].type + ")\"}]}");
+    add("{\"op\": \"copy\", \"from\": \"X[bid.y * BM" + one_of("", "", " - 1", " + 2") + ":, bid.x * BN" +
+        one_of("", " - 3", " + 1") + ":]\", \"to\": \"x\"" + fill + limit + "}");
+    if (chance(50))
+      add("{\"op\": \"copy\", \"from\": \"Y[bid.y * BM:, bid.x * BN:]\", \"to\": \"y\"}");
+    else
+      add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"set\": \"y[i, "
+          "j]\", \"value\": \"cast(Y[min(bid.y * BM + i, M - 1), min(j, N - 1)], " +
+          tiles_[1].type + ")\"}]}");
     add("{\"op\": \"fill\", \"tile\": \"z\", \"value\": \"" + literal(tiles_[2].type) + "\"}");
     for (int i = 0; i < 1 + static_cast<int>(below(5)); ++i) statement(1);
     if (functions_) map(true);
   }
   const Tile out = functions_ ? tiles_[0] : tiles_[below(tiles_.size())];
   const std::string out_type = chance(60) ? out.type : any_type();
-  add("{\"op\": \"copy\", \"from\": \"" + out.name + "\", \"to\": \"Out[bid.y * BM:, bid.x * BN:]\"" + (chance(15) ? ", \"limit\": [null, \"N - 1\"]" : "") + "}");
+  add("{\"op\": \"copy\", \"from\": \"" + out.name + "\", \"to\": \"Out[bid.y * BM:, bid.x * BN:]\"" +
+      (chance(15) ? ", \"limit\": [null, \"N - 1\"]" : "") + "}");
   const auto param = [](const std::string& name, const std::string& type, const std::string& access) {
-    return "{\"name\": \"" + name + "\", \"dtype\": \"" + type + "\", \"shape\": [\"M\", \"N\"], \"access\": \"" + access + "\"}";
+    return "{\"name\": \"" + name + "\", \"dtype\": \"" + type + "\", \"shape\": [\"M\", \"N\"], \"access\": \"" +
+           access + "\"}";
   };
-  result.text = "{\"kiln\": \"tile/1\", \"name\": \"random\", \"symbols\": [\"M\", \"N\"],\n  \"params\": [" + param("X", x_type, "read") + ", " +
-                param("Y", y_type, "read") + ", " + param("Out", out_type, "write") + "],\n  \"tunables\": {\"BM\": {\"default\": \"" + number(1, 40) +
-                "\"}, \"BN\": {\"default\": \"" + number(1, 70) + "\"}, \"BK\": {\"default\": \"" + number(1, 50) +
-                "\"}},\n  \"launches\": [{\"grid\": [\"ceildiv(N, BN)\", \"ceildiv(M, BM)\"], \"threads\": \"1\", \"body\": [" + allocs_ + prologue_ + body_ + "]}]}\n";
+  result.text =
+      "{\"kiln\": \"tile/1\", \"name\": \"random\", \"symbols\": [\"M\", \"N\"],\n  \"params\": [" +
+      param("X", x_type, "read") + ", " + param("Y", y_type, "read") + ", " + param("Out", out_type, "write") +
+      "],\n  \"tunables\": {\"BM\": {\"default\": \"" + number(1, 40) + "\"}, \"BN\": {\"default\": \"" +
+      number(1, 70) + "\"}, \"BK\": {\"default\": \"" + number(1, 50) +
+      "\"}},\n  \"launches\": [{\"grid\": [\"ceildiv(N, BN)\", \"ceildiv(M, BM)\"], \"threads\": \"1\", \"body\": [" +
+      allocs_ + prologue_ + body_ + "]}]}\n";
   result.set = {{"M", number(1, 60)}, {"N", number(1, 90)}};
   return result;
 }

@@ -10,7 +10,7 @@ namespace kiln::test {
 struct RandomProgram {
   std::string text;
   std::map<std::string, std::string> set;
-  bool extremes = false;   // infinities, NaN, type limits are allowed as inputs: the program has no sums of floats
+  bool extremes = false;  // infinities, NaN, type limits are allowed as inputs: the program has no sums of floats
 };
 RandomProgram random_program(std::uint64_t seed);
 

@@ -43,12 +43,14 @@ struct HostDevice : testing::Test {
     EXPECT_TRUE(kernel) << to_text(kernel.error());
     return kernel.value_or(0);
   }
-  std::future<Result<device::LaunchReport>> start(device::KernelId kernel, std::vector<device::LaunchArgument> arguments,
-                                                  std::uint64_t stream, device::LaunchId* id = nullptr) {
+  std::future<Result<device::LaunchReport>> start(device::KernelId kernel,
+                                                  std::vector<device::LaunchArgument> arguments, std::uint64_t stream,
+                                                  device::LaunchId* id = nullptr) {
     auto promise = std::make_shared<std::promise<Result<device::LaunchReport>>>();
     auto future = promise->get_future();
-    const auto launch = runner.device().launch(kernel, std::move(arguments), stream,
-                                               [promise](Result<device::LaunchReport> report) { promise->set_value(std::move(report)); });
+    const auto launch = runner.device().launch(
+        kernel, std::move(arguments), stream,
+        [promise](Result<device::LaunchReport> report) { promise->set_value(std::move(report)); });
     if (id != nullptr) *id = launch;
     return future;
   }
@@ -161,12 +163,19 @@ TEST(ObjectLoader, TakesOnlyWhatTheCompilerMakes) {
   };
   EXPECT_EQ(refused("define i32 @f() { ret i32 1 }", "f"), "");
   EXPECT_NE(refused("define i32 @f() { ret i32 1 }", "g"), "");
-  EXPECT_NE(refused("declare i32 @puts(ptr)\ndefine i32 @f(ptr %p) { %r = call i32 @puts(ptr %p) ret i32 %r }", "f").find("puts"),
+  EXPECT_NE(refused("declare i32 @puts(ptr)\ndefine i32 @f(ptr %p) { %r = call i32 @puts(ptr %p) ret i32 %r }", "f")
+                .find("puts"),
             std::string::npos);
-  EXPECT_NE(refused("@t = thread_local global i32 1\ndefine i32 @f() { %v = load i32, ptr @t ret i32 %v }", "f").find("thread-local"),
+  EXPECT_NE(refused("@t = thread_local global i32 1\ndefine i32 @f() { %v = load i32, ptr @t ret i32 %v }", "f")
+                .find("thread-local"),
             std::string::npos);
-  EXPECT_NE(refused("@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 1, ptr @c, ptr null }]\n"
-                    "@g = global i32 0\ndefine void @c() { store volatile i32 1, ptr @g ret void }\ndefine i32 @f() { ret i32 1 }", "f").find("initializers"), std::string::npos);
+  EXPECT_NE(refused("@llvm.global_ctors = appending global [1 x { i32, ptr, ptr }] [{ i32, ptr, ptr } { i32 1, ptr @c, "
+                    "ptr null }]\n"
+                    "@g = global i32 0\ndefine void @c() { store volatile i32 1, ptr @g ret void }\ndefine i32 @f() { "
+                    "ret i32 1 }",
+                    "f")
+                .find("initializers"),
+            std::string::npos);
   Bytes garbage(1000, 0x41);
   EXPECT_FALSE((*loader)->load(garbage, {"f"}));
   EXPECT_FALSE((*loader)->load({}, {"f"}));

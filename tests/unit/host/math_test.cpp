@@ -13,16 +13,22 @@ namespace {
 
 std::string program_text(const std::string& type, const std::string& value) {
   return R"json({"kiln": "tile/1", "name": "apply", "symbols": ["N"],
-    "params": [{"name": "X", "dtype": ")json" + type + R"json(", "shape": ["N"], "access": "read"},
-               {"name": "Y", "dtype": ")json" + type + R"json(", "shape": ["N"], "access": "write"}],
+    "params": [{"name": "X", "dtype": ")json" +
+         type + R"json(", "shape": ["N"], "access": "read"},
+               {"name": "Y", "dtype": ")json" +
+         type + R"json(", "shape": ["N"], "access": "write"}],
     "launches": [{"grid": ["ceildiv(N, 1024)"], "threads": "1", "body": [
-      {"op": "alloc", "name": "t", "space": "fragment", "dtype": ")json" + type + R"json(", "shape": ["1024"]},
+      {"op": "alloc", "name": "t", "space": "fragment", "dtype": ")json" +
+         type + R"json(", "shape": ["1024"]},
       {"op": "copy", "from": "X[bid.x * 1024:]", "to": "t"},
-      {"op": "map", "index": ["i"], "extent": ["1024"], "body": [{"set": "t[i]", "value": ")json" + value + R"json("}]},
+      {"op": "map", "index": ["i"], "extent": ["1024"], "body": [{"set": "t[i]", "value": ")json" +
+         value + R"json("}]},
       {"op": "copy", "from": "t", "to": "Y[bid.x * 1024:]"}]}]})json";
 }
 
-template <class T> std::vector<T> apply_on_host(const std::string& type, const std::string& value, const std::vector<T>& x, const std::string& target) {
+template <class T>
+std::vector<T> apply_on_host(const std::string& type, const std::string& value, const std::vector<T>& x,
+                             const std::string& target) {
   const auto program = bind_text(program_text(type, value), {{"N", std::to_string(x.size())}}, target);
   if (!program) {
     ADD_FAILURE() << to_text(program.error());
@@ -42,9 +48,11 @@ template <class T> std::vector<T> apply_on_host(const std::string& type, const s
 }
 
 std::vector<float> floats() {
-  std::vector<float> x = {0.0f, -0.0f, 1.0f, -1.0f, INFINITY, -INFINITY, NAN, 88.7f, 88.8f, -87.4f, -103.9f, -104.1f, 127.99f, 128.0f,
-                          -149.0f, -150.1f, 1e-45f, 1e-40f, 0.625f, 0.9277f, 4.0f, 9.0f, 20.0f, 0.70710677f, 1.4142135f, 3.4e38f};
-  for (std::uint64_t bits = 0; bits < (std::uint64_t(1) << 32); bits += 8191) x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
+  std::vector<float> x = {0.0f,   -0.0f,   1.0f,    -1.0f,   INFINITY, -INFINITY,   NAN,        88.7f,  88.8f,
+                          -87.4f, -103.9f, -104.1f, 127.99f, 128.0f,   -149.0f,     -150.1f,    1e-45f, 1e-40f,
+                          0.625f, 0.9277f, 4.0f,    9.0f,    20.0f,    0.70710677f, 1.4142135f, 3.4e38f};
+  for (std::uint64_t bits = 0; bits < (std::uint64_t(1) << 32); bits += 8191)
+    x.push_back(std::bit_cast<float>(static_cast<std::uint32_t>(bits)));
   for (int i = -40000; i <= 40000; ++i) x.push_back(static_cast<float>(i) * 0.0031f);
   return x;
 }
@@ -94,29 +102,40 @@ TEST_P(MathF32, StaysWithinItsBound) {
       const double error = ulps(y[i], function.exact(x[i]));
       if (error > worst) worst = error, worst_at = x[i];
     }
-    EXPECT_LE(worst, function.ulps_max) << function.expression << " at " << worst_at << " gives " << apply_on_host("f32", function.expression, std::vector<float>{static_cast<float>(worst_at)}, GetParam())[0];
+    EXPECT_LE(worst, function.ulps_max) << function.expression << " at " << worst_at << " gives "
+                                        << apply_on_host("f32", function.expression,
+                                                         std::vector<float>{static_cast<float>(worst_at)},
+                                                         GetParam())[0];
   }
 }
 INSTANTIATE_TEST_SUITE_P(Targets, MathF32, testing::Values("host", "host:avx2"));
 
 TEST(MathF64, StaysWithinItsBound) {
   const Function functions[] = {
-      {"exp(t[i])", [](double v) { return std::exp(v); }, 2},   {"exp2(t[i])", [](double v) { return std::exp2(v); }, 2},
-      {"log(t[i])", [](double v) { return std::log(v); }, 2},   {"expm1(t[i])", [](double v) { return std::expm1(v); }, 4},
-      {"tanh(t[i])", [](double v) { return std::tanh(v); }, 4}, {"sigmoid(t[i])", sigmoid, 4},
+      {"exp(t[i])", [](double v) { return std::exp(v); }, 2},
+      {"exp2(t[i])", [](double v) { return std::exp2(v); }, 2},
+      {"log(t[i])", [](double v) { return std::log(v); }, 2},
+      {"expm1(t[i])", [](double v) { return std::expm1(v); }, 4},
+      {"tanh(t[i])", [](double v) { return std::tanh(v); }, 4},
+      {"sigmoid(t[i])", sigmoid, 4},
   };
-  std::vector<double> x = {0.0, -0.0, INFINITY, -INFINITY, NAN, 709.7, 709.8, -745.1, -745.2, 1e-310, 5e-324, 1e300, 0.70710678, 1.41421357};
-  for (int i = -30000; i <= 30000; ++i) x.push_back(i * 0.0251), x.push_back(i * 1.3e-6), x.push_back(std::ldexp(1.37, i / 30));
+  std::vector<double> x = {0.0,    -0.0,   INFINITY, -INFINITY, NAN,   709.7,      709.8,
+                           -745.1, -745.2, 1e-310,   5e-324,    1e300, 0.70710678, 1.41421357};
+  for (int i = -30000; i <= 30000; ++i)
+    x.push_back(i * 0.0251), x.push_back(i * 1.3e-6), x.push_back(std::ldexp(1.37, i / 30));
   for (const auto& function : functions) {
     const auto y = apply_on_host("f64", function.expression, x, "host");
     double worst = 0, worst_at = 0;
     for (std::size_t i = 0; i < x.size(); ++i) {
       const double want = function.exact(x[i]);
       double error = 0;
-      if (std::isnan(want) != std::isnan(y[i])) error = 1e9;
+      if (std::isnan(want) != std::isnan(y[i]))
+        error = 1e9;
       else if (!std::isnan(want) && y[i] != want) {
-        if (std::isinf(want) || std::isinf(y[i])) error = 1e9;
-        else error = std::fabs(y[i] - want) / std::ldexp(1.0, std::max(std::ilogb(want == 0 ? 5e-324 : want), -1022) - 52);
+        if (std::isinf(want) || std::isinf(y[i]))
+          error = 1e9;
+        else
+          error = std::fabs(y[i] - want) / std::ldexp(1.0, std::max(std::ilogb(want == 0 ? 5e-324 : want), -1022) - 52);
       }
       if (error > worst) worst = error, worst_at = x[i];
     }

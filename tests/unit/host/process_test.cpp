@@ -28,13 +28,18 @@ struct HostProcesses : testing::Test {
 
   Result<compile::Compiled> compile(const bound::Program& program) {
     std::promise<Result<compile::Compiled>> promise;
-    pool->compile(program, std::string(64, 'a'), 1, {}, {}, [&](Result<compile::Compiled> done) { promise.set_value(std::move(done)); });
+    pool->compile(program, std::string(64, 'a'), 1, {}, {},
+                  [&](Result<compile::Compiled> done) { promise.set_value(std::move(done)); });
     return promise.get_future().get();
   }
-  std::future<Result<device::LaunchReport>> launch(device::KernelId kernel, std::vector<device::LaunchArgument> arguments, device::LaunchId* id = nullptr) {
+  std::future<Result<device::LaunchReport>> launch(device::KernelId kernel,
+                                                   std::vector<device::LaunchArgument> arguments,
+                                                   device::LaunchId* id = nullptr) {
     auto promise = std::make_shared<std::promise<Result<device::LaunchReport>>>();
     auto future = promise->get_future();
-    const auto number = device->launch(kernel, std::move(arguments), 1, [promise](Result<device::LaunchReport> done) { promise->set_value(std::move(done)); });
+    const auto number = device->launch(kernel, std::move(arguments), 1, [promise](Result<device::LaunchReport> done) {
+      promise->set_value(std::move(done));
+    });
     if (id != nullptr) *id = number;
     return future;
   }
@@ -72,7 +77,8 @@ TEST_F(HostProcesses, CompileAndRunAGemm) {
   }
   const auto report = launch(*kernel, arguments).get();
   ASSERT_TRUE(report) << to_text(report.error());
-  EXPECT_EQ(Bytes(mappings[2].data(), mappings[2].data() + mappings[2].size()), (*want)[2]) << "the same object, the same result";
+  EXPECT_EQ(Bytes(mappings[2].data(), mappings[2].data() + mappings[2].size()), (*want)[2])
+      << "the same object, the same result";
 }
 
 TEST_F(HostProcesses, BrokenObjectsAndEndlessLaunchesLeaveTheProcessAlive) {
@@ -83,7 +89,8 @@ TEST_F(HostProcesses, BrokenObjectsAndEndlessLaunchesLeaveTheProcessAlive) {
       {"op": "fill", "tile": "t", "value": "0"},
       {"op": "for", "var": "a", "to": "N", "body": [{"op": "for", "var": "b", "to": "N", "body": [
         {"op": "map", "index": ["i"], "extent": ["16"], "body": [{"set": "t[i]", "value": "t[i] * 0.5 + 1.0"}]}]}]},
-      {"op": "copy", "from": "t", "to": "Y[0:]"}]}]})json", {{"N", "1000000000"}});
+      {"op": "copy", "from": "t", "to": "Y[0:]"}]}]})json",
+                                 {{"N", "1000000000"}});
   ASSERT_TRUE(endless) << to_text(endless.error());
   const auto compiled = compile(*endless);
   ASSERT_TRUE(compiled) << to_text(compiled.error());

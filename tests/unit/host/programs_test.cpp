@@ -26,24 +26,58 @@ TEST_P(HostProgram, EqualsTheInterpreter) {
   EXPECT_EQ(differences(runner, *program, random_tensors(*program, 2)), "");
 }
 
-INSTANTIATE_TEST_SUITE_P(Softmax, HostProgram, testing::Values(
-    Case{"softmax", {{"M", "33"}, {"N", "1000"}}}, Case{"softmax", {{"M", "5"}, {"N", "3000"}, {"dtype", "f16"}}},
-    Case{"softmax", {{"M", "7"}, {"N", "31"}, {"dtype", "bf16"}}}, Case{"softmax", {{"M", "1"}, {"N", "1"}}},
-    Case{"softmax", {{"M", "9"}, {"N", "2000"}, {"dtype", "bf16"}}, "host:avx2"}));
-INSTANTIATE_TEST_SUITE_P(RmsNorm, HostProgram, testing::Values(
-    Case{"rmsnorm", {{"M", "33"}, {"N", "1000"}}}, Case{"rmsnorm", {{"M", "5"}, {"N", "4100"}, {"dtype", "f16"}}},
-    Case{"rmsnorm", {{"M", "3"}, {"N", "77"}, {"dtype", "bf16"}}, "host:avx2"}));
-INSTANTIATE_TEST_SUITE_P(Attention, HostProgram, testing::Values(
-    Case{"flash_attention", {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "129"}, {"SK", "129"}, {"D", "64"}, {"dtype", "f32"}}},
-    Case{"flash_attention", {{"B", "1"}, {"H", "2"}, {"HKV", "2"}, {"S", "129"}, {"SK", "129"}, {"D", "64"}, {"dtype", "f16"}, {"causal", "true"}}},
-    Case{"flash_attention", {{"B", "1"}, {"H", "2"}, {"HKV", "1"}, {"S", "70"}, {"SK", "200"}, {"D", "40"}, {"dtype", "bf16"}, {"causal", "true"}}},
-    Case{"flash_attention", {{"B", "1"}, {"H", "1"}, {"HKV", "1"}, {"S", "5"}, {"SK", "9"}, {"D", "8"}, {"dtype", "f32"}, {"custom_scale", "true"}}},
-    Case{"flash_attention", {{"B", "1"}, {"H", "2"}, {"HKV", "2"}, {"S", "100"}, {"SK", "300"}, {"D", "64"}, {"dtype", "f32"}}, "host:avx2"}));
-INSTANTIATE_TEST_SUITE_P(GemmAvx2, HostProgram, testing::Values(
-    Case{"gemm", {{"M", "130"}, {"N", "70"}, {"K", "90"}, {"dtype", "f32"}, {"transpose_b", "true"}}, "host:avx2"},
-    Case{"gemm", {{"M", "61"}, {"N", "130"}, {"K", "270"}, {"dtype", "bf16"}, {"activation", "gelu"}}, "host:avx2"},
-    Case{"gemm", {{"M", "61"}, {"N", "130"}, {"K", "270"}, {"dtype", "f16"}, {"transpose_a", "true"}}, "host:avx2"},
-    Case{"gemm", {{"M", "61"}, {"N", "33"}, {"K", "270"}, {"dtype", "i8"}, {"transpose_b", "true"}}, "host:avx2"}));
+INSTANTIATE_TEST_SUITE_P(Softmax, HostProgram,
+                         testing::Values(Case{"softmax", {{"M", "33"}, {"N", "1000"}}},
+                                         Case{"softmax", {{"M", "5"}, {"N", "3000"}, {"dtype", "f16"}}},
+                                         Case{"softmax", {{"M", "7"}, {"N", "31"}, {"dtype", "bf16"}}},
+                                         Case{"softmax", {{"M", "1"}, {"N", "1"}}},
+                                         Case{"softmax", {{"M", "9"}, {"N", "2000"}, {"dtype", "bf16"}}, "host:avx2"}));
+INSTANTIATE_TEST_SUITE_P(RmsNorm, HostProgram,
+                         testing::Values(Case{"rmsnorm", {{"M", "33"}, {"N", "1000"}}},
+                                         Case{"rmsnorm", {{"M", "5"}, {"N", "4100"}, {"dtype", "f16"}}},
+                                         Case{"rmsnorm", {{"M", "3"}, {"N", "77"}, {"dtype", "bf16"}}, "host:avx2"}));
+INSTANTIATE_TEST_SUITE_P(
+    Attention, HostProgram,
+    testing::Values(
+        Case{"flash_attention",
+             {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "129"}, {"SK", "129"}, {"D", "64"}, {"dtype", "f32"}}},
+        Case{"flash_attention",
+             {{"B", "1"},
+              {"H", "2"},
+              {"HKV", "2"},
+              {"S", "129"},
+              {"SK", "129"},
+              {"D", "64"},
+              {"dtype", "f16"},
+              {"causal", "true"}}},
+        Case{"flash_attention",
+             {{"B", "1"},
+              {"H", "2"},
+              {"HKV", "1"},
+              {"S", "70"},
+              {"SK", "200"},
+              {"D", "40"},
+              {"dtype", "bf16"},
+              {"causal", "true"}}},
+        Case{"flash_attention",
+             {{"B", "1"},
+              {"H", "1"},
+              {"HKV", "1"},
+              {"S", "5"},
+              {"SK", "9"},
+              {"D", "8"},
+              {"dtype", "f32"},
+              {"custom_scale", "true"}}},
+        Case{"flash_attention",
+             {{"B", "1"}, {"H", "2"}, {"HKV", "2"}, {"S", "100"}, {"SK", "300"}, {"D", "64"}, {"dtype", "f32"}},
+             "host:avx2"}));
+INSTANTIATE_TEST_SUITE_P(
+    GemmAvx2, HostProgram,
+    testing::Values(
+        Case{"gemm", {{"M", "130"}, {"N", "70"}, {"K", "90"}, {"dtype", "f32"}, {"transpose_b", "true"}}, "host:avx2"},
+        Case{"gemm", {{"M", "61"}, {"N", "130"}, {"K", "270"}, {"dtype", "bf16"}, {"activation", "gelu"}}, "host:avx2"},
+        Case{"gemm", {{"M", "61"}, {"N", "130"}, {"K", "270"}, {"dtype", "f16"}, {"transpose_a", "true"}}, "host:avx2"},
+        Case{"gemm", {{"M", "61"}, {"N", "33"}, {"K", "270"}, {"dtype", "i8"}, {"transpose_b", "true"}}, "host:avx2"}));
 
 }  // namespace
 }  // namespace kiln::test
