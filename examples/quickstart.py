@@ -62,7 +62,7 @@ def run_jobs(client, seed, must_hit):
 
 
 def main():
-    with tempfile.TemporaryDirectory(prefix="kiln-quickstart-") as folder:
+    with tempfile.TemporaryDirectory(prefix="kiln-quickstart-", ignore_cleanup_errors=True) as folder:
         socket = os.path.join(folder, "run", "kiln.sock")
         arguments = ["--cache", os.path.join(folder, "cache")]
         good = True

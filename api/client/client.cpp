@@ -88,25 +88,41 @@ std::vector<std::string> daemon_environment(const Environment& environment) {
   return allowed;
 }
 
-Result<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options) {
+namespace {
+
+// A connection, to a daemon that is started when none answers; `started`: by us.
+Result<UniqueFd> connect_or_start(const ConnectOptions& options, bool& started, const Deadline& deadline) {
   auto socket = connect_once(options.socket);
-  bool started = false;
-  if (!socket && socket.error().code == ErrorCode::not_running && options.auto_start && !options.daemon_command.empty()) {
-    const auto deadline = Deadline::after(options.start_timeout);
-    while (!socket && socket.error().code == ErrorCode::not_running && !deadline.passed()) {
-      KILN_TRY(started, start_daemon(options));
-      socket = connect_once(options.socket);
-      // The other one may be just ending; it holds the place until it is gone.
-      if (!started && !socket) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    }
+  if (!options.auto_start || options.daemon_command.empty()) return socket;
+  while (!socket && socket.error().code == ErrorCode::not_running && !deadline.passed()) {
+    KILN_TRY(started, start_daemon(options));
+    socket = connect_once(options.socket);
+    // The other one may be just ending; it holds the place until it is gone.
+    if (!started && !socket) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
-  if (!socket) return std::move(socket).error();
-  std::unique_ptr<Client> client(new Client(std::move(*socket)));
-  client->started_ = started;
-  Json params{{"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)}, {"client", options.client_name}};
-  KILN_TRY(auto answer, client->call("hello", std::move(params)));
-  client->hello_ = std::move(answer.result);
-  return client;
+  return socket;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options) {
+  const auto deadline = Deadline::after(options.start_timeout);
+  for (;;) {
+    bool started = false;
+    KILN_TRY(auto socket, connect_or_start(options, started, deadline));
+    std::unique_ptr<Client> client(new Client(std::move(socket)));
+    client->started_ = started;
+    Json params{{"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)}, {"client", options.client_name}};
+    auto answer = client->call("hello", std::move(params));
+    if (answer) {
+      client->hello_ = std::move(answer->result);
+      return client;
+    }
+    // It took the connection and ended before the first reply: another one may serve, or be started.
+    const bool again = answer.error().code == ErrorCode::not_running && options.auto_start && !deadline.passed();
+    if (!again) return std::move(answer).error();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  }
 }
 
 Status Client::send(const std::string& line, const std::vector<int>& fds) {

@@ -82,12 +82,21 @@ class Connection:
         self._buffer = b""
         self._fds: List[int] = []
         self._pid = os.getpid()
-        self._socket = self._connect(auto_start, daemon_arguments)
-        try:
-            self.hello, _ = self.call("hello", {"protocol": PROTOCOL, "client": "python"})
-        except BaseException:
-            self.close()
-            raise
+        end = time.monotonic() + 20
+        while True:
+            self._socket = self._connect(auto_start, daemon_arguments)
+            try:
+                self.hello, _ = self.call("hello", {"protocol": PROTOCOL, "client": "python"})
+                return
+            except NotRunning:  # it took the connection and ended before the first reply: another one may serve
+                self.close()
+                self._buffer = b""
+                if not auto_start or time.monotonic() > end:
+                    raise
+                time.sleep(0.02)
+            except BaseException:
+                self.close()
+                raise
 
     def _connect(self, auto_start: bool, daemon_arguments: Sequence[str]) -> socket.socket:
         end = time.monotonic() + 20  # a daemon that is just ending holds the place until it is gone
