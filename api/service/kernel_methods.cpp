@@ -85,6 +85,14 @@ struct Preparation {
   Json results = Json::array();
 };
 
+// Gives one share of the preparation back; the last one answers.
+void release_share(Preparation& all) {
+  if (--all.left > 0) return;
+  std::lock_guard lock(all.mutex);
+  all.call->answer(Json{{"kernels", std::move(all.results)}, {"total", all.total}, {"cached", all.hits.load()},
+                        {"compiled", all.total - all.hits - all.failed}, {"failed", all.failed.load()}});
+}
+
 void prepared(const std::shared_ptr<Preparation>& all, std::size_t index, Result<jit::CompileOutcome> outcome) {
   Json entry;
   if (outcome) {
@@ -100,10 +108,7 @@ void prepared(const std::shared_ptr<Preparation>& all, std::size_t index, Result
   }
   const auto done = ++all->done;
   all->call->call.progress({{"stage", "prepare"}, {"done", done}, {"total", all->total}, {"fraction", double(done) / double(all->total)}});
-  if (--all->left > 0) return;
-  std::lock_guard lock(all->mutex);
-  all->call->answer(Json{{"kernels", std::move(all->results)}, {"total", all->total}, {"cached", all->hits.load()},
-                         {"compiled", all->total - all->hits - all->failed}, {"failed", all->failed.load()}});
+  release_share(*all);
 }
 
 // Longest first, by what a program's target and extents say: work grows with the product of what is set.
@@ -178,11 +183,7 @@ void kernel_prepare(const CallPtr& call) {
       prepared(all, index, std::move(outcome));
     });
   }
-  if (--all->left == 0) {
-    std::lock_guard lock(all->mutex);
-    call->answer(Json{{"kernels", std::move(all->results)}, {"total", all->total}, {"cached", all->hits.load()},
-                      {"compiled", all->total - all->hits - all->failed}, {"failed", all->failed.load()}});
-  }
+  release_share(*all);
 }
 
 void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const jit::Kernel>, std::shared_ptr<const bound::Program>)> next) {

@@ -1,10 +1,10 @@
 #include "api/service/programs.hpp"
 
 #include <algorithm>
-#include <filesystem>
 
 #include "engine/base/fd.hpp"
 #include "engine/base/hash.hpp"
+#include "engine/ir/tile/builtins.hpp"
 
 namespace kiln::service {
 
@@ -28,14 +28,7 @@ Result<KnownProgram> ProgramCatalog::resolve(const Json& params) {
   return fields.error("program", "a built-in's name or a tile/1 program");
 }
 
-std::vector<std::string> ProgramCatalog::builtin_names() const {
-  std::vector<std::string> names;
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder_, error))
-    if (entry.path().extension() == ".json") names.push_back(entry.path().stem().string());
-  std::sort(names.begin(), names.end());
-  return names;
-}
+std::vector<std::string> ProgramCatalog::builtin_names() const { return tile::builtin_names(folder_); }
 
 Result<KnownProgram> ProgramCatalog::builtin(const std::string& name) {
   {
