@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/lower/amd/builder.hpp"
+#include "engine/lower/amd/nodes.hpp"
 #include "engine/lower/amd/thread_maps.hpp"
 
 namespace kiln::lower::amd {
@@ -37,22 +38,12 @@ class CopyMap {
     if (copy_.from.is_tensor) item.value = filled(item.value, copy_.from, indices(copy_.from));
     if (copy_.to.is_tensor && !copy_.limit.empty()) item.indices = limited(item.indices);
     const DType wanted = type_of(copy_.to);
-    if (item.value->type != wanted) item.value = node(bound::Expr::Kind::cast, wanted, {item.value});
+    if (item.value->type != wanted) item.value = make_node(bound::Expr::Kind::cast, wanted, {item.value});
     map_.body.push_back(std::move(item));
     return map_;
   }
 
  private:
-  static bound::ExprPtr node(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args,
-                             std::int64_t integer = 0, Op op = Op::add) {
-    bound::Expr made;
-    made.kind = kind;
-    made.type = type;
-    made.args = std::move(args);
-    made.integer = integer;
-    made.op = op;
-    return std::make_shared<const bound::Expr>(std::move(made));
-  }
   DType type_of(const bound::Region& region) const {
     return region.is_tensor ? builder_.subject.program.tensors[region.id].dtype
         : builder_.subject.tile(region.id).dtype;
@@ -62,13 +53,13 @@ class CopyMap {
     std::size_t ranged = 0;
     for (std::size_t axis = 0; axis < region.start.size(); ++axis) {
       if (!region.ranged[axis]) { list.push_back(region.start[axis]); continue; }
-      const auto index = node(bound::Expr::Kind::variable, DType::index, {}, map_.index[ranged++]);
+      const auto index = make_node(bound::Expr::Kind::variable, DType::index, {}, map_.index[ranged++]);
       list.push_back(bound::make_binary(Op::add, region.start[axis], index));
     }
     return list;
   }
   bound::ExprPtr element(const bound::Region& region, std::vector<bound::ExprPtr> at) const {
-    return node(region.is_tensor ? bound::Expr::Kind::tensor : bound::Expr::Kind::tile, type_of(region),
+    return make_node(region.is_tensor ? bound::Expr::Kind::tensor : bound::Expr::Kind::tile, type_of(region),
                 std::move(at), region.id);
   }
   // Reads outside give 0 by themselves; another fill, or a limit inside the tensor, is a selection.
@@ -83,16 +74,16 @@ class CopyMap {
             bound::make_binary(Op::min, end, copy_.limit[ranged]);
         ++ranged;
       }
-      const auto above = node(bound::Expr::Kind::binary, DType::boolean, {at[axis], zero}, 0, Op::ge);
-      const auto below = node(bound::Expr::Kind::binary, DType::boolean, {at[axis], end}, 0, Op::lt);
-      const auto inside = node(bound::Expr::Kind::binary, DType::boolean, {above, below}, 0, Op::logical_and);
-      value = node(bound::Expr::Kind::select, value->type, {inside, value, fill_value(value->type)});
+      const auto above = make_node(bound::Expr::Kind::binary, DType::boolean, {at[axis], zero}, 0, Op::ge);
+      const auto below = make_node(bound::Expr::Kind::binary, DType::boolean, {at[axis], end}, 0, Op::lt);
+      const auto inside = make_node(bound::Expr::Kind::binary, DType::boolean, {above, below}, 0, Op::logical_and);
+      value = make_node(bound::Expr::Kind::select, value->type, {inside, value, fill_value(value->type)});
     }
     return value;
   }
   bound::ExprPtr fill_value(DType type) const {
     if (copy_.fill) return copy_.fill;
-    return node(is_float(type) ? bound::Expr::Kind::real : bound::Expr::Kind::integer, type, {});
+    return make_node(is_float(type) ? bound::Expr::Kind::real : bound::Expr::Kind::integer, type, {});
   }
   // Writes beyond a limit go nowhere: to an index outside, where checked stores are dropped.
   std::vector<bound::ExprPtr> limited(std::vector<bound::ExprPtr> at) const {
@@ -100,8 +91,8 @@ class CopyMap {
     for (std::size_t axis = 0; axis < at.size(); ++axis) {
       if (!copy_.to.ranged[axis]) continue;
       if (ranged < copy_.limit.size() && copy_.limit[ranged]) {
-        const auto below = node(bound::Expr::Kind::binary, DType::boolean, {at[axis], copy_.limit[ranged]}, 0, Op::lt);
-        at[axis] = node(bound::Expr::Kind::select, DType::index, {below, at[axis], bound::make_integer(-1)});
+        const auto below = make_node(bound::Expr::Kind::binary, DType::boolean, {at[axis], copy_.limit[ranged]}, 0, Op::lt);
+        at[axis] = make_node(bound::Expr::Kind::select, DType::index, {below, at[axis], bound::make_integer(-1)});
       }
       ++ranged;
     }

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "engine/lower/amd/builder.hpp"
+#include "engine/lower/amd/nodes.hpp"
 #include "engine/lower/amd/shared_layouts.hpp"
 #include "engine/lower/amd/thread_maps.hpp"
 
@@ -14,23 +15,11 @@ namespace {
 using bound::Expr;
 using bound::ExprPtr;
 
-ExprPtr make(Expr::Kind kind, DType type, std::vector<ExprPtr> args, std::int64_t integer = 0, Op op = Op::add,
-             double real = 0) {
-  Expr made;
-  made.kind = kind;
-  made.type = type;
-  made.args = std::move(args);
-  made.integer = integer;
-  made.op = op;
-  made.real = real;
-  return std::make_shared<const Expr>(std::move(made));
-}
-
 // Combined with it, every value stays what it is.
 ExprPtr neutral(tile::ReduceOp op, DType type) {
   const bool real = is_float(type);
   const auto number = [&](std::int64_t integer, double value) {
-    return make(real ? Expr::Kind::real : Expr::Kind::integer, type, {}, real ? 0 : integer, Op::add, real ? value : 0);
+    return make_node(real ? Expr::Kind::real : Expr::Kind::integer, type, {}, real ? 0 : integer, Op::add, real ? value : 0);
   };
   const double infinity = std::numeric_limits<double>::infinity();
   const int bits = dtype_bits(type);
@@ -50,8 +39,8 @@ ExprPtr neutral(tile::ReduceOp op, DType type) {
 }
 
 ExprPtr combined(tile::ReduceOp op, DType type, ExprPtr a, ExprPtr b) {
-  const auto binary = [&](Op which) { return make(Expr::Kind::binary, type, {a, b}, 0, which); };
-  const auto call = [&](Op which) { return make(Expr::Kind::call, type, {a, b}, 0, which); };
+  const auto binary = [&](Op which) { return make_node(Expr::Kind::binary, type, {a, b}, 0, which); };
+  const auto call = [&](Op which) { return make_node(Expr::Kind::call, type, {a, b}, 0, which); };
   switch (op) {
     case tile::ReduceOp::sum: return binary(Op::add);
     case tile::ReduceOp::prod: return binary(Op::mul);
@@ -83,19 +72,19 @@ Status Builder::translate_odd_reduce(const bound::Reduce& reduce, kernel::Body& 
   ExprPtr inside;
   for (std::size_t axis = 0; axis < shape.size(); ++axis) {
     fill.index.push_back(add_variable("i"));
-    at.push_back(make(Expr::Kind::variable, DType::index, {}, fill.index.back()));
+    at.push_back(make_node(Expr::Kind::variable, DType::index, {}, fill.index.back()));
     if (request.shape[axis] == shape[axis]) continue;
-    const auto one = make(Expr::Kind::binary, DType::boolean, {at.back(), bound::make_integer(shape[axis])}, 0, Op::lt);
-    inside = inside ? make(Expr::Kind::binary, DType::boolean, {inside, one}, 0, Op::logical_and) : one;
+    const auto one = make_node(Expr::Kind::binary, DType::boolean, {at.back(), bound::make_integer(shape[axis])}, 0, Op::lt);
+    inside = inside ? make_node(Expr::Kind::binary, DType::boolean, {inside, one}, 0, Op::logical_and) : one;
   }
   fill.extent = request.shape;
   fill.iteration = storage(padded).reg_layout;
   std::vector<ExprPtr> in_tile(at.begin() + (row ? 1 : 0), at.end());
-  const auto element = rewrite(make(Expr::Kind::tile, from.dtype, in_tile, reduce.from));
+  const auto element = rewrite(make_node(Expr::Kind::tile, from.dtype, in_tile, reduce.from));
   bound::MapItem item;
   item.target = padded;
   item.indices = at;
-  item.value = inside ? make(Expr::Kind::select, from.dtype, {inside, element, neutral(reduce.op, from.dtype)})
+  item.value = inside ? make_node(Expr::Kind::select, from.dtype, {inside, element, neutral(reduce.op, from.dtype)})
       : element;
   fill.body.push_back(std::move(item));
   fill.checked = {true, false};
@@ -126,13 +115,13 @@ Status Builder::finish_odd_reduce(const bound::Reduce& reduce, int part, kernel:
   std::vector<ExprPtr> at;
   for (std::size_t axis = 0; axis < map.extent.size(); ++axis) {
     map.index.push_back(add_variable("i"));
-    at.push_back(make(Expr::Kind::variable, DType::index, {}, map.index.back()));
+    at.push_back(make_node(Expr::Kind::variable, DType::index, {}, map.index.back()));
   }
-  const auto value = make(Expr::Kind::tile, dtype, at, moved);
+  const auto value = make_node(Expr::Kind::tile, dtype, at, moved);
   bound::MapItem item;
   item.target = home;
   item.indices = storage_indices(reduce.to, at);
-  item.value = reduce.accumulate ? combined(reduce.op, dtype, make(Expr::Kind::tile, dtype, item.indices, home),
+  item.value = reduce.accumulate ? combined(reduce.op, dtype, make_node(Expr::Kind::tile, dtype, item.indices, home),
                                             value) : value;
   map.body.push_back(std::move(item));
   map.checked = {true, true, true};

@@ -3,22 +3,13 @@
 #include <algorithm>
 
 #include "engine/lower/amd/builder.hpp"
+#include "engine/lower/amd/nodes.hpp"
 #include "engine/lower/amd/shared_layouts.hpp"
 #include "engine/lower/amd/thread_maps.hpp"
 
 namespace kiln::lower::amd {
 namespace {
 
-bound::ExprPtr make_node(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args,
-                         std::int64_t integer = 0, Op op = Op::add) {
-  bound::Expr made;
-  made.kind = kind;
-  made.type = type;
-  made.args = std::move(args);
-  made.integer = integer;
-  made.op = op;
-  return std::make_shared<const bound::Expr>(std::move(made));
-}
 bound::ExprPtr variable_of(int id) { return make_node(bound::Expr::Kind::variable, DType::index, {}, id); }
 
 // Where the slices of one operand of a gemm come from: registers that hold all of it, registers that a loop keeps, or

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "engine/lower/amd/builder.hpp"
+#include "engine/lower/amd/nodes.hpp"
 #include "engine/lower/amd/shared_layouts.hpp"
 #include "engine/lower/amd/thread_maps.hpp"
 
@@ -205,27 +206,16 @@ class BoundsOfMap {
 
 namespace {
 
-bound::ExprPtr expression(bound::Expr::Kind kind, DType type, std::vector<bound::ExprPtr> args,
-                          std::int64_t integer = 0, Op op = Op::add) {
-  bound::Expr made;
-  made.kind = kind;
-  made.type = type;
-  made.args = std::move(args);
-  made.integer = integer;
-  made.op = op;
-  return std::make_shared<const bound::Expr>(std::move(made));
-}
-
 // Whether the point of a padded iteration space is one of the map's; null when it always is.
 bound::ExprPtr inside_condition(const std::vector<int>& index, const std::vector<std::int64_t>& extent,
                                 const std::vector<std::int64_t>& padded) {
   bound::ExprPtr inside;
   for (std::size_t i = 0; i < index.size(); ++i) {
     if (extent[i] == padded[i]) continue;
-    const auto variable = expression(bound::Expr::Kind::variable, DType::index, {}, index[i]);
-    const auto one = expression(bound::Expr::Kind::binary, DType::boolean, {variable, bound::make_integer(extent[i])},
+    const auto variable = make_node(bound::Expr::Kind::variable, DType::index, {}, index[i]);
+    const auto one = make_node(bound::Expr::Kind::binary, DType::boolean, {variable, bound::make_integer(extent[i])},
                                 0, Op::lt);
-    inside = inside ? expression(bound::Expr::Kind::binary, DType::boolean, {inside, one}, 0, Op::logical_and) : one;
+    inside = inside ? make_node(bound::Expr::Kind::binary, DType::boolean, {inside, one}, 0, Op::logical_and) : one;
   }
   return inside;
 }
@@ -250,7 +240,7 @@ bool replicated_over_waves(const layout::RegLayout& layout) {
 bound::ExprPtr only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded,
                            const bound::ExprPtr& index) {
   const auto inside = inside_condition(map.index, map.extent, padded);
-  return expression(bound::Expr::Kind::select, DType::index, {inside, index, bound::make_integer(-1)});
+  return make_node(bound::Expr::Kind::select, DType::index, {inside, index, bound::make_integer(-1)});
 }
 
 }  // namespace
