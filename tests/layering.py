@@ -18,6 +18,7 @@ DIRECT = {
     "engine/emit": ["engine/ir"],
     "engine/compile": ["engine/emit", "engine/lower"],
     "engine/device": ["engine/compile"],
+    "engine/emulator": ["engine/device"],
     "engine/jit": ["engine/device", "engine/compile", "engine/emit", "engine/lower", "engine/specialize", "engine/profile", "engine/reference"],
     "cache": ["engine/base", "engine/jit:engine/jit/object_store.hpp"],
     "api/protocol": ["engine/base"],

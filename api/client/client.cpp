@@ -186,7 +186,7 @@ Result<Json> Client::next_line(std::int64_t id, const Progress& progress, const 
   for (;;) {
     while (!lines_.empty()) {
       auto value = protocol::parse_json(lines_.front(), limits);
-      lines_.erase(lines_.begin());
+      lines_.erase(lines_.begin());  // one at a time is the rule
       if (!value) return std::move(value).error();
       if (!value->is_object()) continue;
       if (value->value("method", "") == "$/progress") {
@@ -216,7 +216,8 @@ Result<Answer> Client::call(const std::string& method, Json params, const std::v
   answer.fds = std::move(fds_);
   fds_.clear();
   if (const auto error = line.find("error"); error != line.end()) return protocol::error_from_json(*error);
-  answer.result = line.value("result", Json::object());
+  if (const auto result = line.find("result"); result != line.end()) answer.result = std::move(*result);
+  else answer.result = Json::object();
   return answer;
 }
 

@@ -79,7 +79,7 @@ Status read_config_file(Configuration& out) {
   auto root = protocol::parse_json(text(*bytes), protocol::Limits{});
   if (!root) return std::move(root).error().with("in " + out.config.path);
   const Fields fields(*root, "");
-  auto known = fields.only({"worker_hip", "worker_host", "device_host", "reference", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
+  auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
                             "workers_max", "compile_deadline_ms", "limits"});
   if (!known) return std::move(known).error().with("in " + out.config.path);
   ConfigReader reader(*root, out);
@@ -87,6 +87,7 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.words("worker_hip", out.worker_hip));
     KILN_CHECK(reader.words("worker_host", out.worker_host));
     KILN_CHECK(reader.words("device_host", out.device_host));
+    KILN_CHECK(reader.words("device_hip", out.device_hip));
     KILN_CHECK(reader.words("reference", out.reference));
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
     KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
@@ -112,6 +113,9 @@ Status find_own_files(Configuration& out) {
   };
   out.worker_host = program("kiln-compile-host");
   out.device_host = program("kiln-device-host");
+  out.device_hip = program("kiln-device-hip");
+  const auto emulated = std::filesystem::path(bin).parent_path() / "lib/kiln/emulated/libamdhip64.so.6";
+  if (std::error_code error; std::filesystem::exists(emulated, error)) out.emulated_hip = emulated.string();
   out.reference = program("kiln-reference");
   const auto worker = program("kiln-compile-hip");
   if (worker.empty()) {
@@ -173,7 +177,8 @@ Result<std::vector<std::string>> split_command(const std::string& text) {
 Result<Configuration> load_configuration(const Environment& environment, const Overrides& overrides) {
   Configuration out;
   KILN_TRY(out.socket, socket_path(environment));
-  if (!overrides.socket.empty()) out.socket = {overrides.socket, "flag --socket"};
+  // The same path by a flag keeps its source: an auto-started daemon is told the path that its starter found.
+  if (!overrides.socket.empty() && overrides.socket != out.socket.path) out.socket = {overrides.socket, "flag --socket"};
   if (auto folder = cache_folder(environment)) out.cache = std::move(*folder);
   if (!overrides.cache.empty()) out.cache = {overrides.cache, "flag --cache"};
   if (auto file = log_file(environment)) out.log = std::move(*file);
@@ -215,6 +220,8 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   options.pool.temporary_folder = configuration.temporary_folder;
   options.header_folder = configuration.include_folder;
   options.device_host_command = configuration.device_host;
+  options.device_hip_command = configuration.device_hip;
+  options.emulated_hip = configuration.emulated_hip;
   options.reference_command = configuration.reference;
   KILN_TRY(auto session, jit::Session::create(std::move(options)));
   return std::shared_ptr<jit::Session>(std::move(session));
@@ -235,6 +242,8 @@ Json configuration_json(const Configuration& c) {
   add("worker_hip", c.worker_hip);
   add("worker_host", c.worker_host);
   add("device_host", c.device_host);
+  add("device_hip", c.device_hip);
+  add("emulated_hip", c.emulated_hip);
   add("reference", c.reference);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);

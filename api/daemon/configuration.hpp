@@ -19,7 +19,8 @@ struct Configuration {
   LocatedPath socket, cache, log, config, toolchains;
   std::string programs_folder;                    // built-in tile programs
   std::string include_folder;                     // device headers
-  std::vector<std::string> worker_hip, worker_host, device_host, reference;  // start commands; empty: none
+  std::string emulated_hip;                       // the emulated card's libamdhip64; empty: built without
+  std::vector<std::string> worker_hip, worker_host, device_host, device_hip, reference;  // start commands; empty: none
   std::string no_hip;                             // why worker_hip is empty
   std::uint64_t cache_bytes_max = std::uint64_t(5) << 30, cache_entries_max = 100000;
   std::int64_t idle_exit_s = 300;                 // of an auto-started daemon

@@ -1,6 +1,7 @@
 #include "api/daemon/daemon.hpp"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -131,9 +132,18 @@ int serve(const DaemonOptions& options, const Configuration& configuration, Uniq
   return 0;
 }
 
+// Requests take and give back some 100 KB each: without this, the system's allocator returns that to the kernel and takes
+// it again, page fault by page fault.
+void keep_freed_memory() {
+  ::mallopt(M_TOP_PAD, 1 << 20);
+  ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
+  ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
+}
+
 }  // namespace
 
 int run_daemon(const DaemonOptions& options, const Environment& environment) {
+  keep_freed_memory();
   Readiness ready(options.ready_fd);
   const auto set = SignalWatch::signals();
   ::pthread_sigmask(SIG_BLOCK, &set, nullptr);

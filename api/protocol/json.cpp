@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <unordered_set>
 
 #include "engine/base/bytes.hpp"
@@ -130,6 +131,18 @@ std::string text_field(const Json& object, const char* name) {
   return it != object.end() && it->is_string() ? it->get<std::string>() : std::string();
 }
 
+// Messages are one line, whatever names of the client's they quote.
+std::string one_line(const std::string& text) {
+  std::string out;
+  for (const char c : text) {
+    if (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f) { out += c; continue; }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, c == '\n' ? "\\n" : c == '\t' ? "\\t" : "\\u%04x", static_cast<unsigned>(c));
+    out += escaped;
+  }
+  return out;
+}
+
 Diagnostic diagnostic_from_json(const Json& value) {
   Diagnostic d;
   if (!value.is_object()) return d;
@@ -171,7 +184,7 @@ int rpc_code(ErrorCode code) {
 
 Json diagnostic_json(const Diagnostic& d) {
   Json value{{"severity", d.severity == Severity::error ? "error" : d.severity == Severity::warning ? "warning" : "note"},
-             {"pointer", d.pointer}, {"message", d.message}};
+             {"pointer", d.pointer}, {"message", one_line(d.message)}};
   if (!d.expected.empty()) value["expected"] = d.expected;
   if (!d.found.empty()) value["found"] = d.found;
   if (!d.hint.empty()) value["hint"] = d.hint;
@@ -185,7 +198,7 @@ Json error_json(const Error& error) {
   for (const auto& d : error.diagnostics) diagnostics.push_back(diagnostic_json(d));
   Json data{{"code", error_name(error.code)}, {"context", error.context}, {"diagnostics", std::move(diagnostics)},
             {"retryable", error.retryable}};
-  return Json{{"code", rpc_code(error.code)}, {"message", error.message}, {"data", std::move(data)}};
+  return Json{{"code", rpc_code(error.code)}, {"message", one_line(error.message)}, {"data", std::move(data)}};
 }
 
 Error error_from_json(const Json& value) {

@@ -4,7 +4,7 @@
 #include <sys/socket.h>
 
 #include <atomic>
-#include <boost/asio/post.hpp>
+#include <boost/asio/dispatch.hpp>
 #include <cerrno>
 #include <cstring>
 
@@ -13,6 +13,21 @@ namespace kiln::server {
 using protocol::Json;
 using protocol::Request;
 using service::Reply;
+
+namespace {
+
+// The line of a result that is text already.
+std::string text_line(const Json& id, const std::string& result) {
+  std::string line = "{\"id\":" + protocol::dump(id) + ",\"jsonrpc\":\"2.0\",\"result\":";
+  line.reserve(line.size() + result.size() + 2);
+  return line.append(result).append("}\n");
+}
+
+Json result_of(Reply&& reply) {
+  return reply.text.empty() ? std::move(*reply.result) : Json::parse(reply.text, nullptr, false);
+}
+
+}  // namespace
 
 Connection::Connection(Socket socket, service::ConnectionId id, service::Peer peer, const protocol::Limits& limits,
                        service::Service& service, ConnectionOwner& owner)
@@ -187,12 +202,16 @@ void Connection::watch_fds() {
 
 // ---- requests -------------------------------------------------------------------------------------------------------
 
+// Replies may come from within dispatch: the loop that is running goes on with what they let start.
 void Connection::start_pending() {
+  if (starting_) return;
+  starting_ = true;
   while (!closed_ && !pending_.empty() && in_flight_ < limits_.requests_in_flight_max) {
     auto next = std::move(pending_.front());
     pending_.pop_front();
     dispatch(std::move(next.request), std::move(next.fds), std::move(next.batch));
   }
+  starting_ = false;
 }
 
 void Connection::dispatch(Request request, std::vector<UniqueFd> fds, std::shared_ptr<Batch> batch) {
@@ -203,27 +222,32 @@ void Connection::dispatch(Request request, std::vector<UniqueFd> fds, std::share
   if (request.deadline_ms >= 0) call.deadline = Deadline::after(std::chrono::milliseconds(request.deadline_ms));
   const Json id = request.id;
   const bool notification = request.notification;
-  call.reply = [self = shared_from_this(), id, notification, batch = std::move(batch)](Reply reply) {
+  const auto answered = std::make_shared<bool>(false);  // of the server's thread
+  call.progress = notification ? [](Json) {} : progress_sender(id, answered);
+  call.reply = [self = shared_from_this(), id, notification, batch = std::move(batch), answered](Reply reply) {
     auto shared = std::make_shared<Reply>(std::move(reply));
-    asio::post(self->socket_.get_executor(), [self, id, notification, batch, shared] {
+    asio::dispatch(self->socket_.get_executor(), [self, id, notification, batch, answered, shared] {
+      *answered = true;
       self->finish(id, notification, std::move(*shared), batch);
     });
   };
-  call.progress = notification ? [](Json) {} : progress_sender(id);
+  call.takes_text = true;
   call.request = std::move(request);
   service_.call(std::move(call));
 }
 
 // At most 10 notifications a second a call; the first one passes.
-std::function<void(Json)> Connection::progress_sender(const Json& id) {
+std::function<void(Json)> Connection::progress_sender(const Json& id, std::shared_ptr<const bool> answered) {
   auto last = std::make_shared<std::atomic<std::int64_t>>(0);
-  return [self = shared_from_this(), id, last](Json value) {
+  return [self = shared_from_this(), id, last, answered = std::move(answered)](Json value) {
     const auto now = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now().time_since_epoch()).count();
     auto before = last->load();
     if (now - before < 100 || !last->compare_exchange_strong(before, now)) return;
     value["id"] = id;
     auto line = std::make_shared<std::string>(protocol::notification_line("$/progress", std::move(value)));
-    asio::post(self->socket_.get_executor(), [self, line] { self->send(std::move(*line), {}); });
+    asio::dispatch(self->socket_.get_executor(), [self, line, answered] {
+      if (!*answered) self->send(std::move(*line), {});
+    });
   };
 }
 
@@ -232,7 +256,8 @@ void Connection::finish(const Json& id, bool notification, Reply reply, const st
   if (closed_) return;
   if (!notification) {
     if (!reply.result) answer(id, reply.result.error(), batch);
-    else if (batch) batch_reply(batch, protocol::result_object(id, std::move(*reply.result)), std::move(reply.fds));
+    else if (!reply.text.empty() && !batch) send(text_line(id, reply.text), std::move(reply.fds));
+    else if (batch) batch_reply(batch, protocol::result_object(id, result_of(std::move(reply))), std::move(reply.fds));
     else send(protocol::result_line(id, std::move(*reply.result)), std::move(reply.fds));
   }
   start_pending();

@@ -63,7 +63,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Result<std::vector<UniqueFd>> claim_fds(int count);
   void start_pending();
   void dispatch(protocol::Request request, std::vector<UniqueFd> fds, std::shared_ptr<Batch> batch);
-  std::function<void(protocol::Json)> progress_sender(const protocol::Json& id);
+  std::function<void(protocol::Json)> progress_sender(const protocol::Json& id, std::shared_ptr<const bool> answered);
   void finish(const protocol::Json& id, bool notification, service::Reply reply, const std::shared_ptr<Batch>& batch);
   void answer(const protocol::Json& id, const Error& error, const std::shared_ptr<Batch>& batch);
   void batch_reply(const std::shared_ptr<Batch>& batch, protocol::Json reply, std::vector<UniqueFd> fds);
@@ -93,7 +93,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::deque<Output> output_;
   std::size_t output_bytes_ = 0, in_flight_ = 0;
   Clock::time_point progressed_;
-  bool reading_ = true, writing_ = false, closed_ = false, watching_fds_ = false;
+  bool reading_ = true, writing_ = false, closed_ = false, watching_fds_ = false, starting_ = false;
 };
 
 }  // namespace kiln::server

@@ -2,6 +2,7 @@
 
 #include "api/service/report.hpp"
 #include "api/service/state.hpp"
+#include "engine/base/hash.hpp"
 
 namespace kiln::service {
 
@@ -16,11 +17,12 @@ constexpr std::size_t prepare_kernels_max = 4096;
 // What a compile request asks for, as text; empty when it is not to be answered from memory.
 std::string memo_name(const ActiveCall& call) {
   const auto& p = call.params();
-  if (p.contains("explain_key") || p.contains("want")) return {};
+  if (p.contains("explain_key")) return {};
   const auto program = p.find("program");
   std::string name;
   if (const auto digest = p.find("digest"); digest != p.end() && digest->is_string()) name = "d:" + digest->get_ref<const std::string&>();
   else if (program != p.end() && program->is_string()) name = "n:" + program->get_ref<const std::string&>();
+  else if (program != p.end() && program->is_object()) name = "t:" + to_hex(sha256(view(protocol::dump(*program))));
   else return {};
   for (const char* field : {"set", "layouts", "align", "target"})
     if (const auto it = p.find(field); it != p.end()) name += std::string("|") + field + protocol::dump(*it);
@@ -34,46 +36,49 @@ void remember_program(const ActiveCall& call, const std::string& key_hex, std::s
   programs[key_hex] = std::move(program);
 }
 
-bool answer_from_memo(const CallPtr& call, const std::string& memo) {
+// Answers with the two parts of the report, and with the object when the request wants it.
+void answer_kernel(const CallPtr& call, std::string head, const std::string& rest, const jit::Kernel* wanted) {
+  std::vector<UniqueFd> fds;
+  auto text = std::move(head) + rest;
+  if (wanted) {
+    const auto& object = wanted->stored->object;
+    auto fd = sealed_memfd("kiln-object", object);
+    if (!fd) return call->answer(std::move(fd).error());
+    fds.push_back(std::move(*fd));
+    text += ",\"object\":{\"fd\":0,\"bytes\":" + std::to_string(object.size()) + "}";
+  }
+  call->answer_text(std::move(text) + "}", std::move(fds));
+}
+
+bool answer_from_memo(const CallPtr& call, const std::string& memo, bool want_object) {
   auto& state = call->state;
-  Json reply;
+  const auto compilers = state.session->compilers();
+  std::string rest;
+  std::shared_ptr<const jit::Kernel> kernel;
   {
     std::lock_guard lock(state.mutex);
     const auto it = state.hits.find(memo);
-    if (it == state.hits.end()) return false;
-    reply = it->second.reply;
+    if (it == state.hits.end() || it->second.compilers != compilers) return false;
+    if (want_object && !(kernel = it->second.kernel.lock())) return false;
+    rest = it->second.rest;
     call->connection->programs[it->second.key_hex] = it->second.program;
   }
-  call->answer(std::move(reply));
+  answer_kernel(call, outcome_head(true, "memory", 0), rest, kernel.get());
   return true;
 }
 
-Result<Reply> object_reply(Json value, const jit::CompileOutcome& outcome) {
-  const auto& object = outcome.kernel->stored->object;
-  KILN_TRY(auto fd, sealed_memfd("kiln-object", object));
-  value["object"] = {{"fd", 0}, {"bytes", object.size()}};
-  Reply reply(std::move(value));
-  reply.fds.push_back(std::move(fd));
-  return reply;
-}
-
-void answer_outcome(const CallPtr& call, const std::string& memo, const jit::CompileOutcome& outcome) {
-  auto value = outcome_json(outcome);
-  const auto& program = outcome.program;
-  remember_program(*call, outcome.kernel->key.hex(), program);
+// `compilers`: as they were when the request came.
+void answer_outcome(const CallPtr& call, const std::string& memo, std::uint64_t compilers, const jit::CompileOutcome& outcome) {
+  const auto rest = outcome_rest(outcome);
+  const auto key_hex = outcome.kernel->key.hex();
+  remember_program(*call, key_hex, outcome.program);
   if (!memo.empty() && outcome.stored) {
-    auto hit = value;
-    hit["cached"] = true;
-    hit["origin"] = "memory";
-    hit["total_ms"] = 0;
     std::lock_guard lock(call->state.mutex);
     if (call->state.hits.size() >= memo_entries_max) call->state.hits.clear();
-    call->state.hits[memo] = {outcome.kernel->key.hex(), std::move(hit), program};
+    call->state.hits[memo] = {key_hex, rest, outcome.program, outcome.kernel, compilers};
   }
-  if (!call->params().contains("want")) return call->answer(std::move(value));
-  auto reply = object_reply(std::move(value), outcome);
-  if (!reply) return call->answer(std::move(reply).error());
-  call->answer(std::move(*reply));
+  const bool want_object = call->params().contains("want");
+  answer_kernel(call, outcome_head(outcome.cached, outcome.origin, outcome.total_ms), rest, want_object ? outcome.kernel.get() : nullptr);
 }
 
 // A fresh call's request for one entry of kernel.prepare: the same reading, other params.
@@ -150,13 +155,14 @@ void kernel_compile(const CallPtr& call) {
   if (!want) return call->answer(want.error());
   if (!want->empty() && *want != "fd") return call->answer(call->fields.error("want", "\"fd\""));
   const auto memo = memo_name(*call);
-  if (!memo.empty() && answer_from_memo(call, memo)) return;
-  call->state.pool.run([call, memo] {
+  if (!memo.empty() && answer_from_memo(call, memo, !want->empty())) return;
+  const auto compilers = call->state.session->compilers();
+  call->state.pool.run([call, memo, compilers] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
-    call->state.session->compile(std::move(*request), [call, memo](Result<jit::CompileOutcome> outcome) {
+    call->state.session->compile(std::move(*request), [call, memo, compilers](Result<jit::CompileOutcome> outcome) {
       if (!outcome) return call->answer(std::move(outcome).error());
-      answer_outcome(call, memo, *outcome);
+      answer_outcome(call, memo, compilers, *outcome);
     });
   });
 }
@@ -224,7 +230,7 @@ void kernel_load(const CallPtr& call) {
 
 void kernel_explain(const CallPtr& call) {
   with_kernel(call, [call](const std::shared_ptr<const jit::Kernel>& kernel, const auto& program) {
-    call->answer(explain_json(*kernel, program.get()));
+    call->answer_text(explain_text(*kernel, program.get()));
   });
 }
 

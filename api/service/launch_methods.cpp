@@ -263,8 +263,8 @@ Status submit(const JobPtr& job) {
     std::lock_guard lock(job->call->state.mutex);
     ++job->call->state.launches;
   }
-  const auto id = job->device->launch(kernel, std::move(arguments), job->call->connection->id,
-                                      [job](Result<device::LaunchReport> report) { launched(job, std::move(report)); });
+  const auto id = job->device->launch(kernel->id, std::move(arguments), job->call->connection->id,
+                                      [job, kernel](Result<device::LaunchReport> report) { launched(job, std::move(report)); });
   watch(job, id);
   return ok();
 }

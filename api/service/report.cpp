@@ -1,6 +1,9 @@
 #include "api/service/report.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "api/service/json_text.hpp"
 
 namespace kiln::service {
 
@@ -22,32 +25,135 @@ Json number(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
-Json lds_rows_json(const compile::Metadata& metadata, const bound::Program* program) {
-  Json rows = Json::array();
-  for (const auto& row : metadata.lds_rows)
-    rows.push_back({{"tile", tile_name(program, row.tile, row.name)}, {"instruction", row.mnemonic}, {"operation", row.operation},
-                    {"bytes", row.bytes}, {"cost", row.cost}, {"active_phases", row.active_phases},
-                    {"conflict_cycles", row.cost - row.active_phases}, {"statement", row.statement}, {"inferred", row.inferred}});
-  return rows;
+void write_lds_rows(JsonText& out, const compile::Metadata& metadata, const bound::Program* program) {
+  out.key("lds_instructions");
+  out.begin_array();
+  for (const auto& row : metadata.lds_rows) {
+    out.begin_object();
+    out.field("tile", tile_name(program, row.tile, row.name));
+    out.field("instruction", row.mnemonic);
+    out.field("operation", row.operation);
+    out.field("bytes", row.bytes);
+    out.field("cost", row.cost);
+    out.field("active_phases", row.active_phases);
+    out.field("conflict_cycles", row.cost - row.active_phases);
+    out.field("statement", row.statement);
+    out.field("inferred", row.inferred);
+    out.end_object();
+  }
+  out.end_array();
 }
 
-Json launches_json(const compile::Metadata& metadata) {
-  Json launches = Json::array();
-  for (const auto& launch : metadata.launches)
-    launches.push_back({{"symbol", launch.symbol}, {"grid", launch.grid}, {"threads", launch.threads}, {"wave", launch.wave},
-                        {"lds_bytes", launch.lds_bytes}});
-  return launches;
+void write_launches(JsonText& out, const compile::Metadata& metadata) {
+  out.key("launches");
+  out.begin_array();
+  for (const auto& launch : metadata.launches) {
+    out.begin_object();
+    out.field("symbol", launch.symbol);
+    out.field("grid", launch.grid);
+    out.field("threads", launch.threads);
+    out.field("wave", launch.wave);
+    out.field("lds_bytes", launch.lds_bytes);
+    out.end_object();
+  }
+  out.end_array();
 }
 
-Json shared_tiles_json(const compile::Metadata& metadata, const bound::Program* program) {
-  Json tiles = Json::array();
-  for (const auto& tile : metadata.shared_tiles)
-    tiles.push_back({{"tile", tile_name(program, tile.tile, tile.name)}, {"dtype", tile.dtype}, {"shape", tile.shape},
-                     {"layout", tile.layout}, {"lds_bytes", tile.lds_bytes}, {"stages", tile.stages},
-                     {"write_cost", tile.write_cost}, {"write_ideal", tile.write_ideal}, {"read_cost", tile.read_cost},
-                     {"read_ideal", tile.read_ideal},
-                     {"conflict_cycles", tile.write_cost - tile.write_ideal + tile.read_cost - tile.read_ideal}});
-  return tiles;
+void write_shared_tiles(JsonText& out, const compile::Metadata& metadata, const bound::Program* program) {
+  out.key("shared_tiles");
+  out.begin_array();
+  for (const auto& tile : metadata.shared_tiles) {
+    out.begin_object();
+    out.field("tile", tile_name(program, tile.tile, tile.name));
+    out.field("dtype", tile.dtype);
+    out.field("shape", tile.shape);
+    out.field("layout", tile.layout);
+    out.field("lds_bytes", tile.lds_bytes);
+    out.field("stages", tile.stages);
+    out.field("write_cost", tile.write_cost);
+    out.field("write_ideal", tile.write_ideal);
+    out.field("read_cost", tile.read_cost);
+    out.field("read_ideal", tile.read_ideal);
+    out.field("conflict_cycles", tile.write_cost - tile.write_ideal + tile.read_cost - tile.read_ideal);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+compile::Resources total_resources(const compile::Metadata& metadata) {
+  compile::Resources total;
+  for (const auto& launch : metadata.launches) {  // one launch is the rule; of several, the most demanding
+    const auto& r = launch.resources;
+    total.vgprs = std::max(total.vgprs, r.vgprs);
+    total.agprs = std::max(total.agprs, r.agprs);
+    total.sgprs = std::max(total.sgprs, r.sgprs);
+    total.vgpr_spills = std::max(total.vgpr_spills, r.vgpr_spills);
+    total.sgpr_spills = std::max(total.sgpr_spills, r.sgpr_spills);
+    total.lds_bytes = std::max(total.lds_bytes, r.lds_bytes);
+    total.scratch_bytes = std::max(total.scratch_bytes, r.scratch_bytes);
+    total.kernarg_bytes = std::max(total.kernarg_bytes, r.kernarg_bytes);
+    total.matrix_instructions += r.matrix_instructions;
+    total.instructions += r.instructions;
+    total.code_bytes += r.code_bytes;
+    total.waves_per_simd = std::max(total.waves_per_simd, r.waves_per_simd);
+  }
+  return total;
+}
+
+void write_resources(JsonText& out, const compile::Metadata& metadata) {
+  const auto total = total_resources(metadata);
+  out.key("resources");
+  out.begin_object();
+  out.field("vgprs", total.vgprs);
+  out.field("agprs", total.agprs);
+  out.field("sgprs", total.sgprs);
+  out.field("vgpr_spills", total.vgpr_spills);
+  out.field("sgpr_spills", total.sgpr_spills);
+  out.field("lds_bytes", total.lds_bytes);
+  out.field("scratch_bytes", total.scratch_bytes);
+  out.field("kernarg_bytes", total.kernarg_bytes);
+  out.field("matrix_instructions", total.matrix_instructions);
+  out.field("instructions", total.instructions);
+  out.field("code_bytes", total.code_bytes);
+  out.field("waves_per_simd", total.waves_per_simd);
+  out.field("lds_conflict_cycles", metadata.lds_conflict_cycles);
+  out.end_object();
+}
+
+void write_tensors(JsonText& out, const compile::Metadata& metadata, const bound::Program* program) {
+  out.key("tensors");
+  out.begin_array();
+  for (std::size_t i = 0; i < metadata.tensors.size(); ++i) {
+    const auto& t = metadata.tensors[i];
+    out.begin_object();
+    out.field("name", tensor_name(metadata, program, i));
+    out.field("dtype", dtype_name(t.dtype));
+    if (t.scalar) {
+      out.field("scalar", true);
+    } else {
+      out.field("shape", t.shape);
+      out.field("strides", t.strides);
+      out.field("access", access_name(t.access));
+      out.field("bytes", t.bytes);
+      out.field("align_bytes", t.align_bytes);
+    }
+    out.end_object();
+  }
+  out.end_array();
+}
+
+// What the short answer and the whole report share.
+void write_kernel(JsonText& out, const jit::Kernel& kernel, const bound::Program* program) {
+  const auto& metadata = kernel.metadata;
+  out.field("key", kernel.key.hex());
+  out.field("program", metadata.program);
+  out.field("target", metadata.target);
+  out.field("compile_ms", metadata.compile_ms);
+  write_resources(out, metadata);
+  out.field("lds_conflict_cycles", metadata.lds_conflict_cycles);
+  write_lds_rows(out, metadata, program);
+  write_launches(out, metadata);
+  write_tensors(out, metadata, program);
 }
 
 Status read_set(const Json& params, specialize::Bindings& bindings) {
@@ -66,77 +172,55 @@ Status read_set(const Json& params, specialize::Bindings& bindings) {
 
 }  // namespace
 
-Json resources_json(const compile::Metadata& metadata) {
-  compile::Resources total;
-  for (const auto& launch : metadata.launches) {  // one launch is the rule; of several, the most demanding
-    const auto& r = launch.resources;
-    total.vgprs = std::max(total.vgprs, r.vgprs);
-    total.agprs = std::max(total.agprs, r.agprs);
-    total.sgprs = std::max(total.sgprs, r.sgprs);
-    total.vgpr_spills = std::max(total.vgpr_spills, r.vgpr_spills);
-    total.sgpr_spills = std::max(total.sgpr_spills, r.sgpr_spills);
-    total.lds_bytes = std::max(total.lds_bytes, r.lds_bytes);
-    total.scratch_bytes = std::max(total.scratch_bytes, r.scratch_bytes);
-    total.kernarg_bytes = std::max(total.kernarg_bytes, r.kernarg_bytes);
-    total.matrix_instructions += r.matrix_instructions;
-    total.instructions += r.instructions;
-    total.code_bytes += r.code_bytes;
-    total.waves_per_simd = std::max(total.waves_per_simd, r.waves_per_simd);
-  }
-  return {{"vgprs", total.vgprs}, {"agprs", total.agprs}, {"sgprs", total.sgprs}, {"vgpr_spills", total.vgpr_spills},
-          {"sgpr_spills", total.sgpr_spills}, {"lds_bytes", total.lds_bytes}, {"scratch_bytes", total.scratch_bytes},
-          {"kernarg_bytes", total.kernarg_bytes}, {"matrix_instructions", total.matrix_instructions},
-          {"instructions", total.instructions}, {"code_bytes", total.code_bytes}, {"waves_per_simd", total.waves_per_simd},
-          {"lds_conflict_cycles", metadata.lds_conflict_cycles}};
-}
-
 const std::string& tensor_name(const compile::Metadata& metadata, const bound::Program* program, std::size_t index) {
   return program && index < program->tensors.size() ? program->tensors[index].name : metadata.tensors[index].name;
 }
 
-Json tensors_json(const compile::Metadata& metadata, const bound::Program* program) {
-  Json tensors = Json::array();
-  for (std::size_t i = 0; i < metadata.tensors.size(); ++i) {
-    const auto& t = metadata.tensors[i];
-    Json entry{{"name", tensor_name(metadata, program, i)}, {"dtype", dtype_name(t.dtype)}};
-    if (t.scalar) {
-      entry["scalar"] = true;
-    } else {
-      entry["shape"] = t.shape;
-      entry["strides"] = t.strides;
-      entry["access"] = access_name(t.access);
-      entry["bytes"] = t.bytes;
-      entry["align_bytes"] = t.align_bytes;
-    }
-    tensors.push_back(std::move(entry));
-  }
-  return tensors;
+std::string outcome_head(bool cached, std::string_view origin, double total_ms) {
+  JsonText out;
+  out.begin_object();
+  out.field("cached", cached);
+  out.field("origin", origin);
+  out.field("total_ms", total_ms);
+  return out.take() + ",";
 }
 
-Json outcome_json(const jit::CompileOutcome& outcome) {
-  const auto& metadata = outcome.kernel->metadata;
-  Json value{{"key", outcome.kernel->key.hex()}, {"cached", outcome.cached}, {"origin", outcome.origin},
-             {"compile_ms", metadata.compile_ms}, {"total_ms", outcome.total_ms}, {"target", metadata.target},
-             {"program", metadata.program}, {"stored", outcome.stored}, {"resources", resources_json(metadata)},
-             {"lds_conflict_cycles", metadata.lds_conflict_cycles}, {"lds_instructions", lds_rows_json(metadata, outcome.program.get())},
-             {"launches", launches_json(metadata)}, {"tensors", tensors_json(metadata, outcome.program.get())}};
-  if (!outcome.stored) value["why_not_stored"] = outcome.why_not_stored;
+std::string outcome_rest(const jit::CompileOutcome& outcome) {
+  JsonText out;
+  write_kernel(out, *outcome.kernel, outcome.program.get());
+  out.field("stored", outcome.stored);
+  if (!outcome.stored) out.field("why_not_stored", outcome.why_not_stored);
   if (!outcome.key_parts.empty()) {
-    Json parts = Json::array();
-    for (const auto& part : outcome.key_parts) parts.push_back({{"name", part.name}, {"value", part.value}, {"sha256", part.sha256}});
-    value["key_parts"] = std::move(parts);
+    out.key("key_parts");
+    out.begin_array();
+    for (const auto& part : outcome.key_parts) {
+      out.begin_object();
+      out.field("name", part.name);
+      out.field("value", part.value);
+      out.field("sha256", part.sha256);
+      out.end_object();
+    }
+    out.end_array();
   }
-  return value;
+  return out.take();
 }
 
-Json explain_json(const jit::Kernel& kernel, const bound::Program* program) {
+std::string explain_text(const jit::Kernel& kernel, const bound::Program* program) {
   const auto& m = kernel.metadata;
-  return {{"key", kernel.key.hex()}, {"program", m.program}, {"target", m.target}, {"compiler", m.compiler},
-          {"compile_ms", m.compile_ms}, {"attempt", m.attempt}, {"elf_flags", m.elf_flags}, {"resources", resources_json(m)},
-          {"lds_conflict_cycles", m.lds_conflict_cycles}, {"lds_instructions", lds_rows_json(m, program)},
-          {"launches", launches_json(m)}, {"tensors", tensors_json(m, program)}, {"shared_tiles", shared_tiles_json(m, program)},
-          {"bounds_left", m.bounds_left}, {"decisions", m.decisions}, {"kernel_program", m.kernel_program}, {"source", m.source},
-          {"log", m.log}};
+  JsonText out;
+  out.begin_object();
+  write_kernel(out, kernel, program);
+  out.field("compiler", m.compiler);
+  out.field("attempt", m.attempt);
+  out.field("elf_flags", m.elf_flags);
+  write_shared_tiles(out, m, program);
+  out.field("bounds_left", m.bounds_left);
+  out.field("decisions", m.decisions);
+  out.field("kernel_program", m.kernel_program);
+  out.field("source", m.source);
+  out.field("log", m.log);
+  out.end_object();
+  return out.take();
 }
 
 Json store_stats_json(const jit::StoreStats& s) {

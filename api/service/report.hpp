@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/protocol/json.hpp"
@@ -9,13 +10,14 @@
 
 namespace kiln::service {
 
-// The short answer: key, cached, compile_ms, total_ms, origin, target, program, stored, resources, lds_conflict_cycles,
-// lds_instructions, launches, tensors; key_parts when asked.
-protocol::Json outcome_json(const jit::CompileOutcome& outcome);
-// The whole report: the above (by `program`'s own names; null: by those of the first compiler) plus shared_tiles, bounds_left, decisions, kernel_program, source, log.
-protocol::Json explain_json(const jit::Kernel& kernel, const bound::Program* program);
-protocol::Json resources_json(const compile::Metadata& metadata);
-protocol::Json tensors_json(const compile::Metadata& metadata, const bound::Program* program);
+// The short answer as JSON text, in two parts. The head, `{"cached":…,"origin":…,"total_ms":…,`, is this request's. The rest is
+// the kernel's, without the brace that closes the object: key, program, target, compile_ms, resources, lds_conflict_cycles,
+// lds_instructions, launches, tensors, stored; why_not_stored; key_parts when asked.
+std::string outcome_head(bool cached, std::string_view origin, double total_ms);
+std::string outcome_rest(const jit::CompileOutcome& outcome);
+// The whole report as JSON text: the kernel's part of the above (by `program`'s own names; null: by those of the first compiler)
+// plus compiler, attempt, elf_flags, shared_tiles, bounds_left, decisions, kernel_program, source, log.
+std::string explain_text(const jit::Kernel& kernel, const bound::Program* program);
 // The name of argument `index`: the program's, else the metadata's.
 const std::string& tensor_name(const compile::Metadata& metadata, const bound::Program* program, std::size_t index);
 protocol::Json store_stats_json(const jit::StoreStats& stats);

@@ -18,30 +18,36 @@ ThreadPool::~ThreadPool() {
   {
     std::lock_guard lock(mutex_);
     ending_ = true;
+    for (auto* idle : idle_) idle->wake.notify_one();
   }
-  wake_.notify_all();
   for (auto& thread : threads_) thread.join();
 }
 
 void ThreadPool::run(std::function<void()> job) {
-  {
-    std::lock_guard lock(mutex_);
-    jobs_.push_back(std::move(job));
-  }
-  wake_.notify_one();
+  std::lock_guard lock(mutex_);
+  jobs_.push_back(std::move(job));
+  if (idle_.empty()) return;
+  idle_.back()->called = true;
+  idle_.back()->wake.notify_one();
+  idle_.pop_back();
 }
 
 void ThreadPool::work() {
+  Idle self;
+  std::unique_lock lock(mutex_);
   for (;;) {
-    std::function<void()> job;
-    {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [this] { return ending_ || !jobs_.empty(); });
-      if (jobs_.empty()) return;
-      job = std::move(jobs_.front());
+    while (!jobs_.empty()) {
+      auto job = std::move(jobs_.front());
       jobs_.pop_front();
+      lock.unlock();
+      job();
+      job = nullptr;  // what it holds ends here, not under the lock
+      lock.lock();
     }
-    job();
+    if (ending_) return;
+    self.called = false;
+    idle_.push_back(&self);
+    self.wake.wait(lock, [&] { return self.called || ending_; });
   }
 }
 
@@ -111,6 +117,14 @@ void ActiveCall::answer(Reply reply) {
   std::lock_guard lock(state.mutex);
   --state.running;
   state.idle.notify_all();
+}
+
+void ActiveCall::answer_text(std::string json, std::vector<UniqueFd> fds) {
+  Reply reply(Json{});
+  if (call.takes_text) reply.text = std::move(json);
+  else reply.result = Json::parse(json, nullptr, false);
+  reply.fds = std::move(fds);
+  answer(std::move(reply));
 }
 
 namespace {

@@ -24,6 +24,7 @@ struct Peer {
 // What a request is answered with. Descriptors travel with the reply's line; they are closed after sending.
 struct Reply {
   Result<protocol::Json> result;
+  std::string text;            // not empty: the result, as JSON text, and `result` is null
   std::vector<UniqueFd> fds;
   Reply(protocol::Json value) : result(std::move(value)) {}
   Reply(Error error) : result(std::move(error)) {}
@@ -39,6 +40,7 @@ struct Call {
   CancelToken cancel;
   std::function<void(Reply)> reply;
   std::function<void(protocol::Json)> progress;
+  bool takes_text = false;     // whether `reply` understands Reply::text
 };
 
 struct ServiceOptions {

@@ -17,7 +17,8 @@
 
 namespace kiln::service {
 
-// A few threads for what may take long: specialization, interpretation, whole-cache scans, copies.
+// A few threads for what may take long: specialization, interpretation, whole-cache scans, copies. The thread that went idle
+// last runs the next job: its stack and its memory are in the processor's caches.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -25,9 +26,13 @@ class ThreadPool {
   void run(std::function<void()> job);
 
  private:
+  struct Idle {
+    std::condition_variable wake;
+    bool called = false;
+  };
   void work();
   std::mutex mutex_;
-  std::condition_variable wake_;
+  std::vector<Idle*> idle_;
   std::deque<std::function<void()>> jobs_;
   bool ending_ = false;
   std::vector<std::thread> threads_;
@@ -83,7 +88,12 @@ struct ServiceState {
   std::unordered_map<ConnectionId, ConnectionPtr> connections;
   std::uint64_t buffer_bytes = 0, running = 0, requests = 0, errors = 0, launches = 0;
   bool draining = false;
-  struct Memo { std::string key_hex; protocol::Json reply; std::shared_ptr<const bound::Program> program; };
+  struct Memo {
+    std::string key_hex, rest;                       // rest: outcome_rest
+    std::shared_ptr<const bound::Program> program;
+    std::weak_ptr<const jit::Kernel> kernel;
+    std::uint64_t compilers = 0;                     // Session::compilers when the request came that made this
+  };
   std::unordered_map<std::string, Memo> hits;  // answers to compile requests that named a known program
 
   DeadlineWatch deadlines;
@@ -99,6 +109,7 @@ struct ActiveCall {
       : state(state), call(std::move(call)), connection(std::move(connection)), fields(this->call.request.params, "/params") {}
   ~ActiveCall();
   void answer(Reply reply);
+  void answer_text(std::string json, std::vector<UniqueFd> fds = {});
   [[nodiscard]] const protocol::Json& params() const { return call.request.params; }
 
   ServiceState& state;

@@ -172,7 +172,7 @@ Status make_private_folder(const std::string& folder, uid_t uid) {
 
 Status prepare_socket_folder(const LocatedPath& socket, uid_t uid) {
   const auto folder = parent_of(socket.path);
-  if (socket.source != "KILN_SOCKET") return make_private_folder(folder, uid);
+  if (socket.source == "uid" || socket.source == "XDG_RUNTIME_DIR") return make_private_folder(folder, uid);
   KILN_CHECK(make_folders(folder, 0700));
   KILN_TRY(const auto status, stat_folder(folder));
   if (status.st_uid != uid && status.st_uid != 0)

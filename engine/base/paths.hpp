@@ -58,7 +58,7 @@ Status make_private_folder(const std::string& folder, uid_t uid);
 // The checks alone, nothing created: not_found when it is absent.
 Status check_private_folder(const std::string& folder, uid_t uid);
 // Before binding a socket at `socket`. Kiln's own folder ($XDG_RUNTIME_DIR/kiln, /tmp/kiln-<uid>) is made private; one
-// that $KILN_SOCKET names is created 0700 when it is missing and otherwise must be ours or root's and, unless sticky,
+// that the user names ($KILN_SOCKET, a flag) is created 0700 when it is missing and otherwise must be ours or root's and, unless sticky,
 // writable by nobody else.
 Status prepare_socket_folder(const LocatedPath& socket, uid_t uid);
 // Creates `folder` and its missing parents, each with `mode`. Existing ones are left alone.

@@ -82,27 +82,31 @@ class HipCompiler : public Compiler {
     KILN_TRY(const CodeObject object, read_code_object(output->object));
     KILN_CHECK(check_code_object(object, target));
     Compiled compiled;
-    KILN_TRY(compiled.metadata, hip_metadata(program, lowered, target));
+    std::vector<std::vector<Instruction>> code;
+    for (const auto& launch : lowered.program.launches) {
+      KILN_TRY(auto instructions, disassemble(code_of(output->object, object, launch.symbol), object.isa));
+      code.push_back(std::move(instructions));
+    }
+    KILN_TRY(compiled.metadata, hip_metadata(program, lowered, target, code));
     compiled.metadata.compiler = rtc_.description();
     compiled.metadata.source = std::move(text);
     compiled.metadata.log = output->log.substr(0, std::size_t(64) << 10);
     compiled.metadata.elf_flags = object.elf_flags;
-    for (auto& launch : compiled.metadata.launches) KILN_CHECK(add_resources(output->object, object, target, launch));
+    for (std::size_t i = 0; i < code.size(); ++i)
+      KILN_CHECK(add_resources(object, code[i], target, compiled.metadata.launches[i]));
     compiled.object = std::move(output->object);
     return compiled;
   }
 
-  static Status add_resources(ByteView bytes, const CodeObject& object, const target::Target& target,
-                              LaunchInfo& launch) {
+  static Status add_resources(const CodeObject& object, const std::vector<Instruction>& instructions,
+                              const target::Target& target, LaunchInfo& launch) {
     const auto kernel = std::find_if(object.kernels.begin(), object.kernels.end(),
                                      [&](const CodeKernel& k) { return k.name == launch.symbol; });
     if (kernel == object.kernels.end())
       return Error(ErrorCode::compile_failed, "the object has no kernel " + launch.symbol);
     launch.resources = kernel->resources;
     launch.arguments = kernel->arguments;
-    const ByteView code = code_of(bytes, object, launch.symbol);
-    KILN_TRY(const auto instructions, disassemble(code, object.isa));
-    launch.resources.code_bytes = static_cast<std::int64_t>(code.size());
+    for (const auto& instruction : instructions) launch.resources.code_bytes += instruction.bytes;
     launch.resources.instructions = static_cast<std::int64_t>(instructions.size());
     for (const auto& instruction : instructions)
       launch.resources.matrix_instructions += is_matrix_instruction(instruction.mnemonic()) ? 1 : 0;

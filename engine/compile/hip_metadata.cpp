@@ -3,25 +3,32 @@
 #include <algorithm>
 
 #include "engine/compile/host_compiler.hpp"
-#include "engine/profile/bank_conflicts.hpp"
+#include "engine/profile/object_accesses.hpp"
 
 namespace kiln::compile {
 namespace {
 
-Status add_lds_rows(const kernel::Launch& launch, const target::Target& target, std::size_t first_tile,
-                    Metadata& metadata) {
-  KILN_TRY(const auto rows, profile::lds_instructions(launch, target));
-  for (const auto& row : rows) {
-    LdsRow out;
-    out.statement = row.statement;
-    out.mnemonic = row.mnemonic;
-    out.operation = row.operation == target::LdsOperation::read ? "read" : "write";
-    out.tile = row.tile;
-    out.name = row.storage >= 0 ? launch.storages[row.storage].name : "";
-    out.bytes = row.bytes;
-    out.cost = row.cost.cost;
-    out.active_phases = row.cost.ideal;
-    out.inferred = row.inferred;
+LdsRow lds_row(const profile::LdsInstruction& row, const kernel::Launch& launch) {
+  return {.statement = row.statement,
+          .mnemonic = row.mnemonic,
+          .operation = row.operation == target::LdsOperation::read ? "read" : "write",
+          .tile = row.tile,
+          .name = row.storage >= 0 ? launch.storages[row.storage].name : "",
+          .bytes = row.bytes,
+          .cost = row.cost.cost,
+          .active_phases = row.cost.ideal,
+          .inferred = row.inferred};
+}
+
+Status add_lds_rows(const kernel::Launch& launch, const target::Target& target,
+                    const std::vector<Instruction>& code, std::size_t first_tile, Metadata& metadata) {
+  KILN_TRY(const auto predicted, profile::lds_instructions(launch, target));
+  std::vector<profile::ObjectAccess> accesses;
+  for (const auto& instruction : code) {
+    if (auto access = profile::object_access(instruction.text)) accesses.push_back(std::move(*access));
+  }
+  for (const auto& row : profile::object_rows(predicted, accesses, target)) {
+    LdsRow out = lds_row(row, launch);
     metadata.lds_conflict_cycles += row.cost.conflicts();
     for (std::size_t i = first_tile; i < metadata.shared_tiles.size(); ++i) {
       auto& tile = metadata.shared_tiles[i];
@@ -42,12 +49,12 @@ std::int64_t rounded_up(std::int64_t value, std::int64_t granule) {
 }  // namespace
 
 Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered,
-                              const target::Target& target) {
+                              const target::Target& target, const std::vector<std::vector<Instruction>>& code) {
   Metadata metadata = host_metadata(program, lowered, "");
   metadata.target = target.full;
   std::size_t first_tile = 0;
   for (std::size_t i = 0; i < lowered.program.launches.size(); ++i) {
-    KILN_CHECK(add_lds_rows(lowered.program.launches[i], target, first_tile, metadata));
+    KILN_CHECK(add_lds_rows(lowered.program.launches[i], target, code[i], first_tile, metadata));
     const auto& tiles = program.launches[i].tiles;
     for (const auto& storage : lowered.program.launches[i].storages) {
       if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared && storage.kind == kernel::Storage::Kind::lds)

@@ -1,14 +1,18 @@
-// What an entry says about an AMD kernel before its object exists.
+// What an entry says about an AMD kernel beside its resources.
 #pragma once
 
+#include <vector>
+
+#include "engine/compile/disassemble.hpp"
 #include "engine/compile/metadata.hpp"
 #include "engine/lower/lower.hpp"
 
 namespace kiln::compile {
 
-// Everything but source, log, object resources and times.
+// Everything but source, log, object resources and times. `code`: of each launch, the instructions of its object; the
+// rows of LDS instructions are theirs.
 Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered,
-                              const target::Target& target);
+                              const target::Target& target, const std::vector<std::vector<Instruction>>& code);
 
 // Waves of a block of `threads` that fit one SIMD, by registers and LDS. Register files and granules: AMD's ISA
 // documents, "Wave state"; LLVM's AMDGPUBaseInfo.

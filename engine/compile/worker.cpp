@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view folder_prefix = "kiln-worker-";
 constexpr auto left_over_age = std::chrono::seconds(60);  // younger ones may be between mkdtemp and flock
-constexpr int poll_ms = 10;                               // how late a cancellation, a deadline or a cap may be noticed
+constexpr int poll_ms = 20;                               // how late a cancellation, a deadline or a cap may be noticed
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto frame_limit = std::chrono::seconds(20);    // from an answer's first byte to its last
 constexpr auto reap_limit = std::chrono::milliseconds(500);

@@ -39,7 +39,7 @@ struct Watch {
   std::string work_limit_text;
   CancelToken cancel;                // cancelled
   std::function<bool()> closing;     // the pool ends: cancelled
-  std::function<void()> tick;        // called every few ms; may be null
+  std::function<void()> tick;        // called every 20 ms; may be null
 };
 
 class Worker {

@@ -263,7 +263,7 @@ Slot* Pool::slot_for(const Job& job) {
 }
 
 // Answers queued jobs that nobody waits for any more. Jobs are queued only while every slot is busy, so a slot's thread
-// comes by every few ms.
+// comes by again and again.
 void Pool::sweep_queue() {
   std::vector<JobPtr> left;
   {

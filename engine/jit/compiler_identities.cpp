@@ -96,19 +96,28 @@ CompilerIdentities::Record CompilerIdentities::record_for(const std::string& fam
 KnownCompilerPtr CompilerIdentities::current(const std::string& family) {
   const std::lock_guard lock(mutex_);
   const auto it = families_.find(family);
-  if (it == families_.end() || !it->second.known) return nullptr;
-  auto& state = it->second;
+  if (it == families_.end()) return nullptr;
+  check(family, it->second);
+  return it->second.known;
+}
+
+std::uint64_t CompilerIdentities::generation() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [family, state] : families_) check(family, state);
+  return generation_;
+}
+
+// Forgets what is known and holds no longer. With the lock held.
+void CompilerIdentities::check(const std::string& family, Family& state) {
+  if (!state.known) return;
   const auto now = std::chrono::steady_clock::now();
-  if (state.known->absent) {
-    if (now - state.checked > absent_life) state.known.reset();
-  } else if (now - state.checked > check_period) {
-    state.checked = now;
-    if (!unchanged(state.identity)) {
-      state.known.reset();
-      pool_.retire(family);
-    }
-  }
-  return state.known;
+  const bool absent = state.known->absent.has_value();
+  if (now - state.checked <= (absent ? absent_life : check_period)) return;
+  state.checked = now;
+  if (!absent && unchanged(state.identity)) return;
+  state.known.reset();
+  ++generation_;
+  if (!absent) pool_.retire(family);
 }
 
 void CompilerIdentities::find(const target::Target& target, Done done) {
@@ -127,7 +136,7 @@ void CompilerIdentities::find(const target::Target& target, Done done) {
   }
   if (aborted) return done(std::make_shared<const KnownCompiler>(KnownCompiler{{}, "", aborted}));
   if (remembered(family) || ask(target)) return;
-  poller_.until([this, target] { return ask(target); });
+  poller_.until([this, target] { return ask(target); }, lock_interval_max);
 }
 
 // Settles by the note, if its identity for our start command still holds.
@@ -185,6 +194,7 @@ void CompilerIdentities::settle(const std::string& family, KnownCompilerPtr know
     const std::lock_guard lock(mutex_);
     auto& state = families_[family];
     state.known = known;
+    ++generation_;
     state.identity = std::move(identity);
     state.checked = std::chrono::steady_clock::now();
     state.asking = false;

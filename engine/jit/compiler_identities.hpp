@@ -36,6 +36,8 @@ class CompilerIdentities {
 
   // What is known at once; null when a worker must be asked.
   KnownCompilerPtr current(const std::string& family);
+  // Changes whenever a compiler becomes known, is found replaced, or is to be asked again.
+  std::uint64_t generation();
   // `done` exactly once, possibly before this returns, never null.
   void find(const target::Target& target, Done done);
   // Answers everyone who waits with this error. Nothing is asked any more.
@@ -58,6 +60,7 @@ class CompilerIdentities {
   static Bytes encode(const std::vector<Record>& records);
   std::vector<Record> read(const std::string& family);
   Record record_for(const std::string& family) const;  // without an identity yet
+  void check(const std::string& family, Family& state);
   bool remembered(const std::string& family);
   bool ask(const target::Target& target);
   void answered(const std::string& family, Result<compile::Identity> identity);
@@ -70,6 +73,7 @@ class CompilerIdentities {
   Poller& poller_;
   std::mutex mutex_;
   std::map<std::string, Family> families_;
+  std::uint64_t generation_ = 0;
   std::optional<Error> aborted_;
 };
 

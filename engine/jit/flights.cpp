@@ -87,7 +87,7 @@ void Flights::join(const Key& key, const KnownCompilerPtr& compiler, const Waite
   }
   if (waiter->finished()) detach(waiter);  // it left before it was in the flight
   if (!flight) return waiter->report("joined a compile of the same kernel", 0.1);
-  if (!attempt(flight)) poller_.until([this, flight] { return attempt(flight); });
+  if (!attempt(flight)) poller_.until([this, flight] { return attempt(flight); }, lock_interval_max);
 }
 
 // Takes the key's lock and goes on; false while another process holds it.

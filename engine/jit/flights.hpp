@@ -63,7 +63,7 @@ class Flights {
       : store_(store), pool_(pool), poller_(poller), hooks_(std::move(hooks)) {}
   // Compiles `key` for `waiter`, or joins who does. `compiler` made the key. The caller has the waiter watched.
   void join(const Key& key, const KnownCompilerPtr& compiler, const WaiterPtr& waiter);
-  // From the poller, every few ms: answers a waiter that was cancelled or is late, and detaches it. True when it is
+  // From the poller, again and again: answers a waiter that was cancelled or is late, and detaches it. True when it is
   // finished.
   bool watch(const WaiterPtr& waiter);
   [[nodiscard]] std::uint64_t joined() const { return joined_.load(); }

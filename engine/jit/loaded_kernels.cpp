@@ -1,36 +1,104 @@
 #include "engine/jit/loaded_kernels.hpp"
 
 #include <algorithm>
+#include <array>
+#include <set>
 
 #include "engine/ir/target/target.hpp"
 
 namespace kiln::jit {
 
-LoadedKernels::LoadedKernels(const SessionOptions& options)
-    : loaded_max_(std::max<std::uint64_t>(options.memory_entries_max, 1)) {
-  if (options.device_host_command.empty()) return;
-  device::DeviceProcessOptions process;
-  process.command = options.device_host_command;
-  process.log_path = options.log_path;
-  process.environment = compile::scrubbed_environment(options.pool.environment);
-  devices_["host"] = device::start_device_process(std::move(process));
+namespace {
+
+constexpr std::size_t devices_max = 32;
+constexpr std::array<const char*, 3> emulated_targets = {"gfx90a", "gfx942", "gfx950"};
+
+// The rest of the name behind "emu:" or "hip:", empty when it begins otherwise.
+std::string behind(const std::string& name, const std::string& kind) {
+  return name.rfind(kind, 0) == 0 ? name.substr(kind.size()) : std::string();
 }
 
-std::vector<std::string> LoadedKernels::names() const {
-  std::vector<std::string> names;
-  for (const auto& [name, device] : devices_) names.push_back(name);
-  return names;
+}  // namespace
+
+LoadedKernels::LoadedKernels(const SessionOptions& options)
+    : loaded_max_(std::max<std::uint64_t>(options.memory_entries_max, 1)),
+      host_command_(options.device_host_command),
+      hip_command_(options.device_hip_command),
+      environment_(compile::scrubbed_environment(options.pool.environment)),
+      emulated_hip_(options.emulated_hip),
+      log_path_(options.log_path) {}
+
+LoadedKernels::~LoadedKernels() { books_->closed = true; }
+
+std::vector<std::string> LoadedKernels::names() {
+  std::set<std::string> names;
+  if (!host_command_.empty()) names.insert("host");
+  if (!hip_command_.empty() && !emulated_hip_.empty())
+    for (const char* target : emulated_targets) names.insert("emu:" + std::string(target));
+  const std::lock_guard lock(devices_mutex_);
+  for (const auto& [name, device] : devices_) names.insert(name);
+  return {names.begin(), names.end()};
 }
 
 Result<device::Device*> LoadedKernels::device(const std::string& name) {
-  const auto it = devices_.find(name);
-  if (it != devices_.end()) return it->second.get();
-  auto error = Error(ErrorCode::unknown_target, "no device " + name.substr(0, 80));
-  for (const auto& known : names()) error.context.push_back("there is: " + known);
-  return error;
+  {
+    const std::lock_guard lock(devices_mutex_);
+    if (const auto it = devices_.find(name); it != devices_.end()) return it->second.get();
+  }
+  auto process = process_of(name);
+  if (!process) {
+    auto error = std::move(process).error();
+    for (const auto& known : names()) error.context.push_back("there is: " + known);
+    return error;
+  }
+  const std::lock_guard lock(devices_mutex_);
+  auto& place = devices_[name];
+  if (place) return place.get();
+  if (devices_.size() > devices_max) {
+    devices_.erase(name);
+    return Error(ErrorCode::resource_limit, "more than " + std::to_string(devices_max) + " devices");
+  }
+  place = device::start_device_process(std::move(*process));
+  return place.get();
 }
 
-Result<device::KernelId> LoadedKernels::load(const std::shared_ptr<const Kernel>& kernel, const std::string& name) {
+Result<device::DeviceProcessOptions> LoadedKernels::process_of(const std::string& name) const {
+  device::DeviceProcessOptions process;
+  process.log_path = log_path_;
+  process.environment = environment_;
+  const auto card = behind(name, "hip:"), emulated = behind(name, "emu:");
+  if (name == "host" && !host_command_.empty()) {
+    process.command = host_command_;
+  } else if (!card.empty() && card.size() < 4 && card.find_first_not_of("0123456789") == std::string::npos && !hip_command_.empty()) {
+    process.command = hip_command_;
+    process.command.insert(process.command.end(), {"", card});
+  } else if (!emulated.empty() && !hip_command_.empty() && !emulated_hip_.empty()) {
+    KILN_TRY(const auto target, target::parse_target(emulated));
+    if (std::find(emulated_targets.begin(), emulated_targets.end(), target.arch) == emulated_targets.end())
+      return Error(ErrorCode::unknown_target, "there is no emulated card for " + target.full);
+    process.command = hip_command_;
+    process.command.insert(process.command.end(), {emulated_hip_, "0"});
+    process.environment.push_back("KILN_EMULATOR_TARGETS=" + target.full);
+  } else {
+    return Error(ErrorCode::unknown_target, "no device " + name.substr(0, 80));
+  }
+  return process;
+}
+
+Result<std::string> LoadedKernels::target(const std::string& name) {
+  if (const auto emulated = behind(name, "emu:"); !emulated.empty()) {
+    KILN_CHECK(process_of(name));
+    KILN_TRY(const auto target, target::parse_target(emulated));
+    return target.full;
+  }
+  if (name == "host") return name;
+  KILN_TRY(auto* const device, this->device(name));
+  KILN_TRY(const auto info, device->info());
+  KILN_TRY(const auto target, target::parse_target(info.target));
+  return target.arch;  // serves every card of the kind
+}
+
+Result<LoadedKernelPtr> LoadedKernels::load(const std::shared_ptr<const Kernel>& kernel, const std::string& name) {
   KILN_TRY(auto* const device, this->device(name));
   std::shared_ptr<Slot> slot;
   {
@@ -40,36 +108,40 @@ Result<device::KernelId> LoadedKernels::load(const std::shared_ptr<const Kernel>
     place.used = ++uses_;
     slot = place.slot;
   }
+  LoadedKernelPtr loaded;
   {
     const std::lock_guard lock(slot->mutex);
-    if (slot->id) return *slot->id;
-    auto id = load_now(*kernel, name, *device);
-    if (!id) forget_place({kernel->key, name}, slot);
-    KILN_TRY(slot->id, std::move(id));
-    ++loaded_;
+    if (slot->kernel) return slot->kernel;
+    auto made = load_now(*kernel, name, *device);
+    if (!made) forget_place({kernel->key, name}, slot);
+    KILN_TRY(loaded, std::move(made));
+    slot->kernel = loaded;
   }
-  std::vector<std::pair<std::string, std::shared_ptr<Slot>>> surplus;
+  std::vector<std::shared_ptr<Slot>> surplus;
   {
     const std::lock_guard lock(mutex_);
     auto& place = places_[{kernel->key, name}];
     if (!place.slot) place = {slot, ++uses_};  // a failed load before ours took it away
     surplus = take_surplus();
   }
-  for (const auto& [other, old] : surplus) unload(other, *old);
-  const std::lock_guard lock(slot->mutex);
-  if (!slot->id) return Error(ErrorCode::busy, "the kernel was unloaded meanwhile", true);
-  return *slot->id;
+  return loaded;
 }
 
-Result<device::KernelId> LoadedKernels::load_now(const Kernel& kernel, const std::string& name,
-                                                 device::Device& device) const {
+Result<LoadedKernelPtr> LoadedKernels::load_now(const Kernel& kernel, const std::string& name,
+                                                device::Device& device) const {
   KILN_TRY(const auto info, device.info());
   KILN_TRY(const auto object_target, target::parse_target(kernel.metadata.target));
   KILN_TRY(const auto device_target, target::parse_target(info.target));
   if (!target::serves(object_target, device_target))
     return Error(ErrorCode::unsupported, "the kernel is compiled for " + object_target.full + ", device " + name +
                                              " runs " + device_target.full);
-  return device.load(kernel.metadata, kernel.stored->object);
+  KILN_TRY(const auto id, device.load(kernel.metadata, kernel.stored->object));
+  ++books_->loaded;
+  return LoadedKernelPtr(new LoadedKernel{id}, [books = books_, &device](const LoadedKernel* loaded) {
+    if (!books->closed) (void)device.unload(loaded->id);
+    --books->loaded;
+    delete loaded;
+  });
 }
 
 // A load that failed leaves nothing behind; who waited for it meanwhile tries in its turn.
@@ -78,36 +150,25 @@ void LoadedKernels::forget_place(const PlaceKey& key, const std::shared_ptr<Slot
   if (const auto it = places_.find(key); it != places_.end() && it->second.slot == slot) places_.erase(it);
 }
 
-std::vector<std::pair<std::string, std::shared_ptr<LoadedKernels::Slot>>> LoadedKernels::take_surplus() {
-  std::vector<std::pair<std::string, std::shared_ptr<Slot>>> surplus;
+std::vector<std::shared_ptr<LoadedKernels::Slot>> LoadedKernels::take_surplus() {
+  std::vector<std::shared_ptr<Slot>> surplus;
   while (places_.size() > loaded_max_) {
     const auto oldest = std::min_element(places_.begin(), places_.end(),
                                          [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
-    surplus.emplace_back(oldest->first.second, oldest->second.slot);
+    surplus.push_back(std::move(oldest->second.slot));
     places_.erase(oldest);
   }
   return surplus;
 }
 
-void LoadedKernels::unload(const std::string& device, Slot& slot) {
-  const std::lock_guard lock(slot.mutex);
-  if (!slot.id) return;
-  (void)devices_.at(device)->unload(*slot.id);
-  slot.id.reset();
-  --loaded_;
-}
-
 void LoadedKernels::unload(const Key& key) {
-  std::vector<std::pair<std::string, std::shared_ptr<Slot>>> taken;
-  {
-    const std::lock_guard lock(mutex_);
-    for (auto it = places_.begin(); it != places_.end();) {
-      if (it->first.first != key) { ++it; continue; }
-      taken.emplace_back(it->first.second, it->second.slot);
-      it = places_.erase(it);
-    }
+  std::vector<std::shared_ptr<Slot>> taken;  // goes after the lock
+  const std::lock_guard lock(mutex_);
+  for (auto it = places_.begin(); it != places_.end();) {
+    if (it->first.first != key) { ++it; continue; }
+    taken.push_back(std::move(it->second.slot));
+    it = places_.erase(it);
   }
-  for (const auto& [device, slot] : taken) unload(device, *slot);
 }
 
 }  // namespace kiln::jit

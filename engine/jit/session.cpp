@@ -70,7 +70,8 @@ class SessionImpl final : public Session {
   bool forget(const Key& key) override;
   std::vector<std::string> device_names() override { return loaded_.names(); }
   Result<device::Device*> device(const std::string& name) override { return loaded_.device(name); }
-  Result<device::KernelId> load(const KernelPtr& kernel, const std::string& device) override {
+  Result<std::string> device_target(const std::string& name) override { return loaded_.target(name); }
+  Result<LoadedKernelPtr> load(const KernelPtr& kernel, const std::string& device) override {
     return loaded_.load(kernel, device);
   }
   Result<VerifyResult> verify(const bound::Program& program, const std::vector<VerifyArgument>& before,
@@ -78,6 +79,7 @@ class SessionImpl final : public Session {
                               CancelToken cancel) override {
     return verification_.verify(program, before, after, deadline, std::move(cancel));
   }
+  std::uint64_t compilers() override { return identities_.generation(); }
   SessionStats stats() override;
   ObjectStore& store() override { return *options_.store; }
 
@@ -234,7 +236,7 @@ void SessionImpl::compile(CompileRequest request, CompileDone done) {
   waiter->target = prepared->target;
   if (auto compiler = identities_.current(compile::family_of(*prepared->target)))
     return compiler_known(waiter, compiler, digest);
-  poller_.until([this, waiter] { return flights_.watch(waiter); });
+  poller_.until([this, waiter] { return flights_.watch(waiter); }, watch_interval_max);
   waiter->report("asking for the compiler's identity", 0.05);
   identities_.find(*prepared->target, [this, waiter, digest](const KnownCompilerPtr& compiler) {
     compiler_known(waiter, compiler, digest);
@@ -279,7 +281,7 @@ void SessionImpl::compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr
   if (compiler->absent) return void(waiter->finish(*compiler->absent));
   const auto key = prepared.computed.key;
   if (digest) remember(*digest, std::make_shared<const Prepared>(std::move(prepared)));
-  poller_.until([this, waiter] { return flights_.watch(waiter); });
+  poller_.until([this, waiter] { return flights_.watch(waiter); }, watch_interval_max);
   flights_.join(key, compiler, waiter);
 }
 
@@ -291,10 +293,12 @@ bool SessionImpl::hit(const WaiterPtr& waiter, const ComputedKey& computed) {
   if (!outcome.kernel) outcome.kernel = on_disk(computed.key, waiter->target.get(), waiter->program);
   if (!outcome.kernel) return false;
   if (outcome.origin == "memory") ++memory_hits_;
-  if (outcome.origin == "disk" || !outcome.kernel->program) {
+  if (!outcome.kernel->program) {  // was found by key only
     auto kernel = std::make_shared<Kernel>(*outcome.kernel);
     kernel->program = waiter->program;
     outcome.kernel = std::move(kernel);
+    keep(outcome.kernel);
+  } else if (outcome.origin == "disk") {
     keep(outcome.kernel);
   }
   outcome.cached = true;

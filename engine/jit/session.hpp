@@ -27,6 +27,8 @@ struct SessionOptions {
   compile::PoolOptions pool;
   std::string header_folder;                         // kernels/include: part of the key
   std::vector<std::string> device_host_command;      // kiln-device-host; empty: no host device
+  std::vector<std::string> device_hip_command;       // kiln-device-hip; empty: no AMD cards, emulated or not
+  std::string emulated_hip;                          // path of the emulated libamdhip64; empty: no emulated cards
   std::vector<std::string> reference_command;        // kiln-reference
   std::string log_path;
   std::uint64_t memory_entries_max = 4096;           // entries and digests kept in memory
@@ -67,6 +69,11 @@ struct CompileOutcome {
   std::vector<KeyPart> key_parts;                    // explain_key
   std::shared_ptr<const bound::Program> program;     // this request's own names; never null
 };
+// A kernel on a device. It stays loaded while anybody holds this, also when the session forgets the kernel meanwhile or has
+// too many loaded; the last one to let go unloads it. A launch holds it until its `done`: unloading waits for the launches
+// that use the kernel. Of no use when the session has ended.
+struct LoadedKernel { device::KernelId id = 0; };
+using LoadedKernelPtr = std::shared_ptr<const LoadedKernel>;
 using CompileDone = std::function<void(Result<CompileOutcome>)>;
 
 struct SessionStats {
@@ -86,13 +93,16 @@ class Session {
   // A kernel known to this process or on disk, by key.
   virtual Result<std::shared_ptr<const Kernel>> find(const Key& key) = 0;
   virtual std::vector<std::shared_ptr<const Kernel>> kernels() = 0;
-  virtual bool forget(const Key& key) = 0;           // from memory and devices; the disk entry stays
+  virtual bool forget(const Key& key) = 0;           // from memory and, after its launches, from devices; the disk entry stays
 
-  // Devices by name ("host"). The device interface's ids are per device.
+  // Devices by name: "host", "emu:gfx942" (also with features, "emu:gfx942:sramecc+:xnack-"), "hip:0". A card's process
+  // starts when it is first used. The device interface's ids are per device.
   virtual std::vector<std::string> device_names() = 0;
   virtual Result<device::Device*> device(const std::string& name) = 0;   // owned by the session
+  // What to compile for to run there: "host"; an emulated card's arch and features as its name gives them; a card's arch.
+  virtual Result<std::string> device_target(const std::string& name) = 0;
   // Loads once per kernel and device.
-  virtual Result<device::KernelId> load(const std::shared_ptr<const Kernel>& kernel, const std::string& device) = 0;
+  virtual Result<LoadedKernelPtr> load(const std::shared_ptr<const Kernel>& kernel, const std::string& device) = 0;
 
   // Runs the interpreter (in its process) on inputs and compares outputs that a device wrote. `inputs`: the tensors before the
   // launch, `outputs`: after; one descriptor range a tensor.
@@ -100,6 +110,9 @@ class Session {
   struct VerifyResult { std::vector<std::optional<reference::Comparison>> tensors; double reference_ms = 0; };
   virtual Result<VerifyResult> verify(const bound::Program& program, const std::vector<VerifyArgument>& before,
                                       const std::vector<VerifyArgument>& after, Deadline deadline, CancelToken cancel) = 0;
+  // A number that changes whenever a compiler was found, replaced or lost: an answer that was right while it had one value is
+  // right while it has. Cheap; looks at the compilers' files once a second.
+  virtual std::uint64_t compilers() = 0;
   virtual SessionStats stats() = 0;
   virtual ObjectStore& store() = 0;
 };

@@ -1,6 +1,7 @@
 #include "engine/profile/bank_conflicts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 
@@ -13,18 +14,28 @@ using kernel::Launch;
 using kernel::Storage;
 using target::LdsOperation;
 
-// Distinct dwords of one phase in its fullest bank, 0 when no lane is active.
+constexpr int banks_max = 64, lanes_max = 64;  // of all targets' rules
+
+// Distinct dwords of one phase in its fullest bank, 0 when no lane is active. Layouts are chosen by this count, over
+// and over: no memory is asked for. A lane's dwords are successive and fewer than banks, so that it gives each bank one
+// at most.
 int phase_cost(const std::vector<int>& lanes, const std::vector<std::int64_t>& offsets, int banks,
                std::int64_t first_byte, int bytes) {
-  std::map<std::int64_t, std::set<std::int64_t>> dwords_in_bank;
+  std::int64_t dwords[banks_max][lanes_max];
+  std::array<int, banks_max> count{};
+  int most = 0;
   for (const int lane : lanes) {
     if (lane >= static_cast<int>(offsets.size()) || offsets[lane] < 0) continue;
     const auto first = (offsets[lane] + first_byte) / 4, last = (offsets[lane] + first_byte + bytes - 1) / 4;
-    for (auto dword = first; dword <= last; ++dword) dwords_in_bank[dword % banks].insert(dword);
+    for (auto dword = first; dword <= last; ++dword) {
+      const auto bank = static_cast<std::size_t>(dword % banks);
+      auto* const end = dwords[bank] + count[bank];
+      if (std::find(dwords[bank], end, dword) != end) continue;
+      *end = dword;
+      most = std::max(most, ++count[bank]);
+    }
   }
-  std::size_t most = 0;
-  for (const auto& [bank, dwords] : dwords_in_bank) most = std::max(most, dwords.size());
-  return static_cast<int>(most);
+  return most;
 }
 
 // "ds_read_b128", and RDNA3's names "ds_load_b128".
@@ -180,13 +191,17 @@ class Collector {
     one.operation = operation;
     one.bytes = bytes;
     one.mnemonic = mnemonic(target_, operation, bytes);
-    one.cost = conflict_cost(target_, operation, bytes, offsets);
-    one.inferred = target_.bank_rule(operation, bytes).inferred;
+    const auto [at, fresh] = rules_.try_emplace({operation, bytes});
+    if (fresh) at->second = target_.bank_rule(operation, bytes);
+    one.cost = conflict_cost(at->second, bytes, offsets);
+    one.inferred = at->second.inferred;
+    one.offsets = offsets;
     list_.push_back(std::move(one));
   }
 
   const Launch& launch_;
   const target::Target& target_;
+  std::map<std::pair<LdsOperation, int>, target::BankRule> rules_;  // by operation and bytes
   std::vector<LdsInstruction> list_;
 };
 
@@ -194,7 +209,10 @@ class Collector {
 
 ConflictCost conflict_cost(const target::Target& target, LdsOperation operation, int bytes,
                            const std::vector<std::int64_t>& offsets) {
-  const auto rule = target.bank_rule(operation, bytes);
+  return conflict_cost(target.bank_rule(operation, bytes), bytes, offsets);
+}
+
+ConflictCost conflict_cost(const target::BankRule& rule, int bytes, const std::vector<std::int64_t>& offsets) {
   const int part_bytes = std::max(1, bytes / rule.parts);
   ConflictCost cost;
   for (int part = 0; part < rule.parts; ++part) {

@@ -18,6 +18,8 @@ struct ConflictCost {
 // `offsets`: byte offset of each lane, -1 for an inactive one; `bytes` a lane (1, 2, 4, 8, 12, 16).
 ConflictCost conflict_cost(const target::Target& target, target::LdsOperation operation, int bytes,
                            const std::vector<std::int64_t>& offsets);
+// The same by `rule`, the target's for the operation and `bytes`: for who counts many.
+ConflictCost conflict_cost(const target::BankRule& rule, int bytes, const std::vector<std::int64_t>& offsets);
 
 // One LDS instruction of a kernel program, as one wave (wave 0) executes it.
 struct LdsInstruction {
@@ -29,6 +31,7 @@ struct LdsInstruction {
   std::string mnemonic;         // "ds_read_b128"
   ConflictCost cost;
   bool inferred = false;        // by an unpublished bank rule
+  std::vector<std::int64_t> offsets;  // of the lanes of wave 0, bytes; -1: inactive
 };
 // Every LDS instruction of the launch, each once, in program order (loop bodies once). Empty for the host.
 Result<std::vector<LdsInstruction>> lds_instructions(const kernel::Launch& launch, const target::Target& target);

@@ -1,8 +1,8 @@
 """Cold compiles: what Kiln adds to hipRTC, what a GEMM costs beside an empty kernel, what a second worker gains.
 
-    python3 tests/bench/compile_bench.py [--bin build/bin] [--rounds 9] [--area all] [--json [FILE]]
+Area `compile` of `kiln bench`; by hand: compile_bench.py [--bin FOLDER] [--rounds 9] [--part all].
 
-Three areas, each in alternating rounds of one run, with caches of its own and kernels that nothing has compiled before:
+Three parts, each in alternating rounds of one run, with caches of its own and kernels that nothing has compiled before:
 - overhead (P4 of the targets): kernel.compile of the built-in gemm for gfx942 in a warm worker, as a client sees it and
   as the worker reports it, against hipRTC called directly (hiprtc_direct.py, a process that stays, with the same
   loader, libraries, headers, options and the very source that Kiln emitted; the code objects must be equal bytes).
@@ -21,12 +21,11 @@ import os
 import subprocess
 import sys
 import sysconfig
-import tempfile
 import time
 from typing import Any, Dict, List
 
-from private_daemon import ROOT, PrivateDaemon, private_environment, programs_folder
-from ratios import Samples, judged, machine, report
+from area import Document, Progress, Samples, run_area
+from private_daemon import ROOT, PrivateDaemon, kiln_json, missing_hiprtc
 
 TARGET = "gfx942"
 # As hip_options() of the worker.
@@ -51,9 +50,7 @@ class Direct:
     """hiprtc_direct.py in a process that stays, with the environment that Kiln's workers get."""
 
     def __init__(self, bin_folder: str, folder: str) -> None:
-        show = [os.path.join(bin_folder, "kiln"), "--json", "config", "show"]
-        shown = subprocess.run(show, env=private_environment(folder, {}), capture_output=True, text=True, check=True)
-        worker = json.loads(shown.stdout)["worker_hip"]["value"]
+        worker = kiln_json(bin_folder, folder, "config", "show")["worker_hip"]["value"]
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hiprtc_direct.py")
         python = [os.path.realpath(sys.executable), script, os.path.join(ROOT, "kernels", "include")]
         environment = {name: os.environ.get(name, "/") for name in ("HOME", "PATH")}
@@ -104,9 +101,11 @@ def private_daemon(bin_folder: str, folder: str, name: str, workers: int) -> Pri
     return PrivateDaemon(bin_folder, own, own + "-cache", {"workers_max": workers})
 
 
-def one_by_one(samples: Samples, bin_folder: str, folder: str, rounds: int) -> None:
-    """Areas `overhead` and `weight`."""
+def one_by_one(samples: Samples, options: argparse.Namespace, folder: str, progress: Progress) -> None:
+    """Parts `overhead` and `weight`."""
+    bin_folder, rounds = options.bin, options.rounds
     sources: Dict[int, Any] = {}
+    progress("compiling the kernels once for their texts")
     with private_daemon(bin_folder, folder, "author", 2) as author:
         requests = [r for i in range(rounds + 1) for r in (gemm(i), empty(i))]
         author.call("kernel.prepare", kernels=requests)
@@ -120,6 +119,7 @@ def one_by_one(samples: Samples, bin_folder: str, folder: str, rounds: int) -> N
         with private_daemon(bin_folder, folder, "one", 1) as daemon:
             for i in range(rounds + 1):  # the last kernels of all warm both sides up, before the first round
                 at = (i - 1) % (rounds + 1)
+                progress.round(i, rounds, "one by one")
                 measure_round(samples if i else Samples(), daemon, direct, at, sources[at])
     finally:
         direct.close()
@@ -148,14 +148,15 @@ def measure_round(samples: Samples, daemon: PrivateDaemon, direct: Direct, at: i
         raise RuntimeError("hipRTC called directly made another object than Kiln's worker")
 
 
-def with_workers(samples: Samples, bin_folder: str, folder: str, rounds: int) -> None:
-    """Area `workers`."""
-    daemons = {n: private_daemon(bin_folder, folder, "workers%d" % n, n) for n in (1, 2)}
+def with_workers(samples: Samples, options: argparse.Namespace, folder: str, progress: Progress) -> None:
+    """Part `workers`."""
+    daemons = {n: private_daemon(options.bin, folder, "workers%d" % n, n) for n in (1, 2)}
     try:
         for n, daemon in daemons.items():
             daemon.start()
             daemon.call("kernel.prepare", kernels=[gemm(500 + i) for i in range(2 * n)])  # all workers are warm
-        for i in range(rounds):
+        for i in range(options.rounds):
+            progress.round(i + 1, options.rounds, "%d kernels with 1 and 2 workers" % PREPARED)
             kernels = [gemm(100 + PREPARED * i + j) for j in range(PREPARED)]
             for n in (1, 2) if i % 2 == 0 else (2, 1):
                 begin = time.perf_counter()
@@ -169,49 +170,41 @@ def with_workers(samples: Samples, bin_folder: str, folder: str, rounds: int) ->
             daemon.stop()
 
 
-def compile_ratios(samples: Samples) -> List[Dict[str, Any]]:
-    r = samples.ratio
-    overhead = r("kiln gemm, round trip", "hipRTC gemm, direct")
+def compile_rows(samples: Samples) -> List[Dict[str, Any]]:
+    cost, direct, empty_same = samples.cost, "hipRTC called directly, same text", "an empty kernel"
     return [
-        judged("P4 gemm: kiln round trip / hipRTC direct", overhead, at_most=1.05),
-        judged("P4 gemm: kiln worker / hipRTC direct", r("kiln gemm, worker", "hipRTC gemm, direct")),
-        judged("P4 gemm: kiln CPU / hipRTC direct CPU", r("kiln gemm, CPU", "hipRTC gemm, direct, CPU")),
-        judged("P4 empty: kiln round trip / hipRTC direct", r("kiln empty, round trip", "hipRTC empty, direct")),
-        judged("P4 empty: kiln CPU / hipRTC direct CPU", r("kiln empty, CPU", "hipRTC empty, direct, CPU")),
-        judged("P5 gemm / empty, round trip", r("kiln gemm, round trip", "kiln empty, round trip"), at_most=1.6),
-        judged("P5 gemm / empty, worker", r("kiln gemm, worker", "kiln empty, worker")),
-        judged("P5 gemm / empty, CPU", r("kiln gemm, CPU", "kiln empty, CPU")),
-        judged("hipRTC alone: gemm / empty, CPU", r("hipRTC gemm, direct, CPU", "hipRTC empty, direct, CPU")),
-        judged("hipRTC alone: empty with Kiln's headers / bare, CPU",
-               r("hipRTC empty, direct, CPU", "hipRTC bare kernel, no headers, direct, CPU")),
+        cost("P4 gemm, round trip", "kiln gemm, round trip", "hipRTC gemm, direct", 1.05, direct),
+        cost("P4 gemm, in the worker", "kiln gemm, worker", "hipRTC gemm, direct", None, direct),
+        cost("P4 gemm, CPU", "kiln gemm, CPU", "hipRTC gemm, direct, CPU", None, direct),
+        cost("P4 empty kernel, round trip", "kiln empty, round trip", "hipRTC empty, direct", None, direct),
+        cost("P4 empty kernel, CPU", "kiln empty, CPU", "hipRTC empty, direct, CPU", None, direct),
+        cost("P5 gemm, round trip", "kiln gemm, round trip", "kiln empty, round trip", 1.6, empty_same),
+        cost("P5 gemm, in the worker", "kiln gemm, worker", "kiln empty, worker", None, empty_same),
+        cost("P5 gemm, CPU", "kiln gemm, CPU", "kiln empty, CPU", None, empty_same),
+        cost("hipRTC alone: gemm, CPU", "hipRTC gemm, direct, CPU", "hipRTC empty, direct, CPU", None, empty_same),
+        cost("hipRTC alone: empty kernel with Kiln's headers, CPU", "hipRTC empty, direct, CPU",
+             "hipRTC bare kernel, no headers, direct, CPU", None, "a bare kernel without headers"),
     ]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", help="folder of kiln and kilnd")
-    parser.add_argument("--rounds", type=int, default=9, help="at least 7 for figures that are quoted")
-    parser.add_argument("--area", choices=["all", "compiles", "workers"], default="all",
-                        help="`compiles` are overhead and weight")
-    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="JSON to FILE, or to standard output")
-    options = parser.parse_args()
-    bin_folder = programs_folder(options.bin)
-    samples, facts, ratios = Samples(), machine(), []
-    with tempfile.TemporaryDirectory(prefix="kiln-bench-") as folder:
-        if options.area != "workers":
-            one_by_one(samples, bin_folder, folder, options.rounds)
-            ratios += compile_ratios(samples)
-        if options.area != "compiles":
-            with_workers(samples, bin_folder, folder, options.rounds)
-            one, two = ("prepare %d gemm, %s" % (PREPARED, workers) for workers in ("1 worker", "2 workers"))
-            ratios.append(judged("P4 1 worker / 2 workers", samples.ratio(one, two), at_least=1.7))
+def measure(options: argparse.Namespace, folder: str, progress: Progress) -> Document:
+    samples, rows = Samples(), []
     notes = ["every compile is cold; the workers and the peer are warm processes"]
-    if options.area != "workers":
+    if options.part != "workers":
+        one_by_one(samples, options, folder, progress)
+        rows += compile_rows(samples)
         notes.append("hipRTC called directly made the same code objects, byte for byte")
-    document = {"title": "Cold compiles for " + TARGET, "facts": facts, "ratios": ratios, "notes": notes}
-    report(document, samples, options.json)
-    return 0
+    if options.part != "compiles":
+        with_workers(samples, options, folder, progress)
+        one, two = ("prepare %d gemm, %s" % (PREPARED, workers) for workers in ("1 worker", "2 workers"))
+        rows.append(samples.gain("P4 %d gemm with 2 workers" % PREPARED, two, one, 1.7, "with 1 worker"))
+    return {"rows": rows, "notes": notes}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--part", choices=["all", "compiles", "workers"], default="all",
+                        help="`compiles` are overhead and weight")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_area(__doc__, lambda options: missing_hiprtc(options.bin), measure, add_arguments))

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from typing import Any, Dict, List, Optional
 
@@ -35,6 +36,23 @@ def private_environment(folder: str, settings: Dict[str, Any]) -> Dict[str, str]
     for name, place in (("CONFIG_HOME", "config"), ("STATE_HOME", "state"), ("RUNTIME_DIR", "run")):
         environment["XDG_" + name] = os.path.join(folder, place)
     return environment
+
+
+def kiln_json(bin_folder: str, folder: str, *words: str) -> Dict[str, Any]:
+    """What ``kiln --json WORDS`` says with settings of ``folder``'s own."""
+    command = [os.path.join(bin_folder, "kiln"), "--json", *words]
+    done = subprocess.run(command, env=private_environment(folder, {}), stdin=subprocess.DEVNULL, capture_output=True,
+                          text=True)
+    if done.returncode != 0:
+        raise RuntimeError("kiln %s ended with status %d: %s" % (" ".join(words), done.returncode, done.stderr))
+    return json.loads(done.stdout)
+
+
+def missing_hiprtc(bin_folder: str) -> str:
+    """Why hipRTC does not work here, or ""."""
+    with tempfile.TemporaryDirectory(prefix="kiln-bench-") as folder:
+        found = kiln_json(bin_folder, folder, "toolchain", "list")
+    return "" if found["usable"] else "no hipRTC (%s); get it with `kiln toolchain install`" % found["check"]
 
 
 class PrivateDaemon:

@@ -1,8 +1,7 @@
 """Warm start (P6 of the targets): 100 kernels from disk, against Triton's cache with 100 in a new process.
 
-    python3 -m venv /tmp/kiln-triton && /tmp/kiln-triton/bin/pip install triton
-    python3 tests/bench/warm_start_bench.py --triton-python /tmp/kiln-triton/bin/python [--bin build/bin] [--rounds 9]
-        [--json [FILE]]
+Area `warm-start` of `kiln bench`; by hand: warm_start_bench.py --triton-python PYTHON [--bin FOLDER] [--rounds 9]. For
+the peer: python3 -m venv DIR && DIR/bin/pip install triton, and PYTHON is DIR/bin/python.
 
 Fills both caches first (GEMM kernels f16 for gfx942 of the same 100 sizes; minutes), then in alternating rounds of one
 run:
@@ -11,9 +10,9 @@ run:
   to a daemon that was just started; whole = with the start of the daemon. Once more as one kernel.prepare request;
   whole = the process `kiln prepare` that finds no daemon and starts one.
 - kiln --no-daemon: a new `kiln --no-daemon prepare` process; hits = less the same process with an empty list.
-- Python client: a new process, the daemon running (kernels in its memory), 100 requests with descriptors.
+- Python client: a new process of the same interpreter, the daemon running (kernels in its memory), 100 requests with
+  descriptors.
 Every Kiln request says must_hit: a compile would be an error. The system's page cache is warm for all.
-Without --triton-python only Kiln's rows are printed, without ratios.
 """
 
 from __future__ import annotations
@@ -21,15 +20,13 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
-import tempfile
 import time
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Tuple
 
-from private_daemon import PrivateDaemon, private_environment, programs_folder
-from ratios import Samples, judged, machine, report
+from area import Document, Progress, Samples, run_area
+from private_daemon import PrivateDaemon, missing_hiprtc, private_environment
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -48,7 +45,7 @@ def timed_process(command: List[str], environment: Dict[str, str]) -> Tuple[floa
 class WarmStarts:
     """The caches, filled once, and one way of starting a method each."""
 
-    def __init__(self, bin_folder: str, folder: str, count: int, triton_python: Optional[str]) -> None:
+    def __init__(self, bin_folder: str, folder: str, count: int, triton_python: str) -> None:
         self.bin, self.folder, self.count, self.triton = bin_folder, folder, count, triton_python
         self.cache = os.path.join(folder, "cache")
         self.kernels = [{"program": "gemm", "target": "gfx942",
@@ -58,21 +55,19 @@ class WarmStarts:
             with open(path, "w", encoding="utf-8") as file:
                 json.dump(content, file)
         self.samples = Samples()
-        self.facts: Dict[str, Any] = {**machine(), "kernels": count}
+        self.facts: Dict[str, Any] = {}
 
     def fill(self) -> None:
-        """Both caches, cold; the time of each is a fact of the report."""
+        """Both caches, cold; the time of each is a note of the document."""
         with PrivateDaemon(self.bin, os.path.join(self.folder, "filling"), self.cache) as daemon:
             begin = time.perf_counter()
             answer = daemon.call("kernel.prepare", kernels=self.kernels)
             if answer["compiled"] != self.count:
                 raise RuntimeError("%d of %d kernels were compiled" % (answer["compiled"], self.count))
             self.facts["kiln cold s"] = round(time.perf_counter() - begin, 1)
-        if self.triton:
-            self.facts["Triton cold s"] = round(self.run_triton()[0] / 1e3, 1)
+        self.facts["Triton cold s"] = round(self.run_triton()[0] / 1e3, 1)
 
     def run_triton(self) -> Tuple[float, Dict[str, Any]]:
-        assert self.triton
         environment = {"HOME": self.folder, "PATH": os.environ.get("PATH", ""), "TRITON_DEFAULT_FP_FUSION": "1",
                        "TRITON_CACHE_DIR": os.path.join(self.folder, "triton")}
         ms, out = timed_process([self.triton, os.path.join(HERE, "triton_cache.py"), str(self.count)], environment)
@@ -125,59 +120,73 @@ class WarmStarts:
         self.samples.add("kiln --no-daemon prepare, hits", whole - base)
 
     def python_client(self, daemon: PrivateDaemon) -> None:
-        command = [sys.executable, os.path.join(HERE, "warm_client.py"), daemon.socket, self.list]
+        command = [self.triton, os.path.join(HERE, "warm_client.py"), daemon.socket, self.list]  # the same interpreter
         ms, out = timed_process(command, daemon.environment)
         inside = json.loads(out)
         self.samples.add("Python client, hits, a request each", inside["hits_ms"])
         self.samples.add("Python client, import and connect", inside["connect_ms"])
         self.samples.add("Python client, whole process", ms)
 
-    def measure(self, rounds: int) -> None:
+    def measure(self, rounds: int, progress: Progress) -> None:
         with PrivateDaemon(self.bin, os.path.join(self.folder, "running"), self.cache) as running:
             ways = [self.new_daemon_requests, self.new_daemon_prepare, self.new_daemon_command_line, self.no_daemon,
-                    lambda: self.python_client(running)] + ([self.triton_process] if self.triton else [])
+                    lambda: self.python_client(running), self.triton_process]
             for i in range(-1, rounds):  # one round more, first, brings files into memory
+                progress.round(i + 1, rounds, "starting")
                 for way in ways[i % len(ways):] + ways[:i % len(ways)]:
                     way()
                 if i < 0:
                     self.samples.values.clear()
 
-    def ratios(self) -> List[Dict[str, Any]]:
-        if not self.triton:
-            return []
-        hits, whole = "Triton, hits", "Triton, whole process"
-        return [judged("hits: Triton / " + name, self.samples.ratio(hits, name), at_least=20) for name in
-                ("kiln new daemon, hits, a request each", "kiln new daemon, hits, one prepare",
-                 "kiln --no-daemon prepare, hits", "Python client, hits, a request each")] + \
-               [judged("whole: Triton / " + name, self.samples.ratio(whole, name), at_least=10) for name in
-                ("kiln new daemon, start and hits, a request each", "kiln prepare starting a daemon, whole process",
-                 "kiln --no-daemon prepare, whole process", "Python client, whole process")]
+    def rows(self) -> List[Dict[str, Any]]:
+        hits = [("new daemon, one prepare", "kiln new daemon, hits, one prepare"),
+                ("new daemon, a request each", "kiln new daemon, hits, a request each"),
+                ("prepare --no-daemon", "kiln --no-daemon prepare, hits"),
+                ("Python client, a request each", "Python client, hits, a request each")]
+        whole = [("kiln prepare, starts a daemon", "kiln prepare starting a daemon, whole process"),
+                 ("start of a daemon, a request each", "kiln new daemon, start and hits, a request each"),
+                 ("kiln prepare --no-daemon", "kiln --no-daemon prepare, whole process"),
+                 ("Python client, running daemon", "Python client, whole process")]
+        gain = self.samples.gain
+        return [gain("P6 hits: " + what, name, "Triton, hits", 20, "Triton's hits") for what, name in hits] + \
+               [gain("P6 process: " + what, name, "Triton, whole process", 10, "a new Triton process")
+                for what, name in whole]
 
 
-def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", help="folder of kiln and kilnd")
-    parser.add_argument("--rounds", type=int, default=9, help="at least 7 for figures that are quoted")
-    parser.add_argument("--count", type=int, default=100, help="kernels")
-    parser.add_argument("--triton-python", help="the Python of an environment that has Triton")
-    parser.add_argument("--json", nargs="?", const="-", metavar="FILE", help="JSON to FILE, or to standard output")
-    options = parser.parse_args()
-    bin_folder = programs_folder(options.bin)
-    if options.triton_python and not shutil.which(options.triton_python):
-        sys.exit("no Python at " + options.triton_python)
-    with tempfile.TemporaryDirectory(prefix="kiln-bench-") as folder:
-        starts = WarmStarts(bin_folder, folder, options.count, options.triton_python)
-        starts.fill()
-        starts.measure(options.rounds)
-    notes = ["hits and whole processes are separate figures",
-             "the first Triton hit includes what Triton does once a process",
-             "the daemon of the Python client's row has the kernels in memory; all other Kiln rows read them from disk"]
+def triton_path(given: str) -> str:
+    return os.path.abspath(os.path.expanduser(given))  # not its real path: an environment's Python is a link
+
+
+def missing(options: argparse.Namespace) -> str:
+    get = "get one with `python3 -m venv DIR && DIR/bin/pip install triton` and say --triton-python DIR/bin/python"
     if not options.triton_python:
-        notes.append("no --triton-python: no peer, no ratios")
-    document = {"title": "Warm start", "facts": starts.facts, "ratios": starts.ratios(), "notes": notes}
-    report(document, starts.samples, options.json)
-    return 0
+        return "no Python with Triton was named; " + get
+    try:
+        look = "import importlib.util as u, sys; sys.exit(u.find_spec('triton') is None)"
+        command = [triton_path(options.triton_python), "-c", look]
+        if subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True).returncode != 0:
+            return "%s has no Triton; %s" % (options.triton_python, get)
+    except OSError as error:
+        return "%s cannot be started (%s); %s" % (options.triton_python, error.strerror, get)
+    return missing_hiprtc(options.bin)
+
+
+def measure(options: argparse.Namespace, folder: str, progress: Progress) -> Document:
+    starts = WarmStarts(options.bin, folder, options.count, triton_path(options.triton_python))
+    progress("filling both caches with %d kernels; minutes" % options.count)
+    starts.fill()
+    starts.measure(options.rounds, progress)
+    notes = ["%d kernels; %s" % (options.count, ", ".join("%s %s" % fact for fact in starts.facts.items())),
+             "hits and whole processes are separate figures",
+             "the first Triton hit includes what Triton does once a process",
+             "the Python client's daemon has the kernels in memory; all other Kiln rows read them from disk"]
+    return {"rows": starts.rows(), "notes": notes}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--count", type=int, default=100, help="kernels")
+    parser.add_argument("--triton-python", default="", help="the Python of an environment that has Triton")
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run_area(__doc__, missing, measure, add_arguments))

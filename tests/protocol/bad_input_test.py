@@ -53,6 +53,20 @@ class BadInput(unittest.TestCase):
         self.assertIn("error", answer, answer)
         return answer["error"]["data"]["code"]
 
+    def test_messages_are_one_line_whatever_they_quote(self):
+        nasty = "a\nb\x1b[31m\u0007c"
+        program = {"kiln": "tile/1", "name": nasty, nasty: 1}
+        for method, params in ((nasty, None), ("kernel.compile", {"program": nasty}), ("kernel.compile", {"program": "gemm", nasty: 1}),
+                               ("kernel.compile", {"program": "gemm", "target": nasty}), ("program.check", {"program": program}),
+                               ("kernel.compile", {"program": "softmax", "bindings": {nasty: 3, "M": 1, "N": 4}})):
+            with self.subTest(method=method, params=params):
+                answer = self.request(method, params)
+                found = answer.get("error") or {"message": "", "data": answer["result"]}
+                messages = [found["message"], *(d["message"] for d in found["data"].get("diagnostics", []))]
+                self.assertTrue(any(messages), answer)
+                for message in messages:
+                    self.assertFalse(any(ord(c) < 32 or ord(c) == 127 for c in message), message)
+
     def test_lines(self):
         deep = "[" * 100 + "]" * 100
         for line in (b"\xff\xfe", b"{", b"nul", b'{"a":1,"a":2}', b'"text', b'{"id":1e999}', b"[]", deep.encode(),

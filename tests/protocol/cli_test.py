@@ -99,6 +99,17 @@ class CommandLine(unittest.TestCase):
         self.assertEqual((stopped.returncode, stopped.stdout), (0, "stopped\n"))
         self.assertFalse(os.path.exists("/proc/%d" % pid))
 
+    def test_auto_start_in_a_folder_that_others_may_enter(self):
+        folder = os.path.join(self.service.folder, "open")
+        os.mkdir(folder)
+        os.chmod(folder, 0o755)
+        environment = dict(self.service.environment, KILN_SOCKET=os.path.join(folder, "kiln.sock"))
+        kiln = [os.path.join(BIN, "kiln"), "--cache", self.service.cache]
+        done = subprocess.run(kiln + ["--json", "devices"], env=environment, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        stopped = subprocess.run(kiln + ["daemon", "stop"], env=environment, capture_output=True, text=True)
+        self.assertEqual((stopped.returncode, stopped.stdout), (0, "stopped\n"))
+
     def test_socat(self):
         hello = '{"jsonrpc":"2.0","id":1,"method":"hello"}\n'
         done = subprocess.run(["socat", "-t", "10", "-", "UNIX-CONNECT:" + self.service.socket], input=hello, capture_output=True, text=True)

@@ -15,16 +15,22 @@ from __future__ import annotations
 
 import json
 import os
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
 from . import errors
 from ._arrays import Array, numpy_dtype_name
-from ._connection import Connection, Progress, default_socket
+from ._connection import Connection, default_socket
 from .errors import KilnError
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # for type checkers only: importing it takes a fifth of this package's start
+    from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
+
+    from ._connection import Progress
+
+    Program = Union[str, Mapping[str, Any]]
 
 __all__ = ["Array", "Client", "Kernel", "KilnError", "connect", "default_socket", "errors"]
 __version__ = "0.1.0"
-Program = Union[str, Mapping[str, Any]]
 
 
 class Kernel:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import fcntl
 import math
-import mmap
 import os
 import struct
-from typing import TYPE_CHECKING, Any, Iterable, List, Optional, Sequence, Tuple
 
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Iterable, List, Optional, Sequence, Tuple
+
     from . import Client
 
 #: Bytes of an element, and the struct format where the standard library has one.
@@ -31,6 +31,9 @@ class Array:
     """
 
     def __init__(self, client: "Client", shape: Sequence[int], dtype: str) -> None:
+        import fcntl
+        import mmap
+
         if dtype not in DTYPES:
             raise ValueError("unknown dtype %r; there are %s" % (dtype, ", ".join(DTYPES)))
         self.shape: Tuple[int, ...] = tuple(int(n) for n in shape)

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import array
 import json
 import os
-import shutil
 import socket
 import struct
-import subprocess
 import threading
 import time
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from .errors import NotRunning, PermissionDenied, ProtocolError, from_wire
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+    Progress = Callable[[Dict[str, Any]], None]
+
 PROTOCOL = "1.0"
-Progress = Callable[[Dict[str, Any]], None]
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+_INT_BYTES = struct.calcsize("i")
 
 
 def default_socket() -> str:
@@ -37,6 +40,8 @@ def find_daemon() -> Optional[str]:
     for path in candidates:
         if path and os.access(path, os.X_OK):
             return os.path.abspath(path)
+    import shutil  # with the next one, a third of this package's import time, and seldom needed
+
     return shutil.which("kilnd")
 
 
@@ -50,6 +55,8 @@ def start_daemon(path: str, arguments: Sequence[str] = ()) -> str:
     daemon = find_daemon()
     if daemon is None:
         raise NotRunning("no daemon listens on %s and kilnd was not found: set KILN_DAEMON to its path" % path)
+    import subprocess
+
     reading, writing = os.pipe()
     try:
         child = subprocess.Popen([daemon, "--socket", path, "--auto-started", "--ready-fd", str(writing), *arguments], cwd="/",
@@ -127,13 +134,13 @@ class Connection:
             request: Dict[str, Any] = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params or {}}
             if fds:
                 request["fds"] = len(fds)
-            self._send(json.dumps(request, allow_nan=False).encode() + b"\n", fds)
+            self._send(_encode(request).encode() + b"\n", fds)
             return self._answer(self._id, progress)
 
     def _send(self, data: bytes, fds: Sequence[int]) -> None:
         try:
             if fds:
-                sent = self._socket.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", fds))])
+                sent = self._socket.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("%di" % len(fds), *fds))])
                 data = data[sent:]
             self._socket.sendall(data)
         except OSError as error:
@@ -141,7 +148,7 @@ class Connection:
 
     def _answer(self, wanted: int, progress: Optional[Progress]) -> Tuple[Dict[str, Any], List[int]]:
         while True:
-            line = json.loads(self._line())
+            line = json.loads(self._line().decode())
             if line.get("method") == "$/progress":
                 if progress:
                     progress(line.get("params", {}))
@@ -163,9 +170,8 @@ class Connection:
                 raise NotRunning("the daemon went away: %s" % error, retryable=True) from None
             for level, kind, payload in control:
                 if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
-                    received = array.array("i")
-                    received.frombytes(payload[: len(payload) - len(payload) % received.itemsize])
-                    self._fds.extend(received)
+                    count = len(payload) // _INT_BYTES
+                    self._fds.extend(struct.unpack("%di" % count, payload[: count * _INT_BYTES]))
             if flags & socket.MSG_CTRUNC:
                 raise ProtocolError("descriptors were lost")
             if not data:

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <bit>
 
 #include "engine/ir/layout/layout.hpp"
 #include "engine/ir/layout/linear.hpp"
@@ -6,10 +7,15 @@
 namespace kiln::layout {
 namespace {
 
+// Lowering asks for millions of places: only the bits that are set are looked at.
 void add_bits(Coordinate& to, const Basis& basis, int index) {
-  for (int bit = 0; bit < basis.bits(); ++bit) {
-    if ((index >> bit & 1) == 0) continue;
-    for (std::size_t axis = 0; axis < to.size(); ++axis) to[axis] ^= basis.vectors[bit][axis];
+  const std::size_t rank = to.size();
+  std::int64_t* const sum = to.data();
+  for (auto rest = static_cast<unsigned>(index); rest != 0; rest &= rest - 1) {
+    const int bit = std::countr_zero(rest);
+    if (bit >= basis.bits()) return;
+    const std::int64_t* const vector = basis.vectors[bit].data();
+    for (std::size_t axis = 0; axis < rank; ++axis) sum[axis] ^= vector[axis];
   }
 }
 

@@ -14,23 +14,39 @@ namespace {
 
 using layout::LdsLayout;
 
+// The instructions that an access is, under all layouts with one contiguous axis and one longest run.
+struct Instructions {
+  int contiguous = 0, run_bytes_max = 0;
+  int bytes = 0;                 // that a lane moves with one
+  std::size_t count = 0;         // 0: no vectors do it
+  std::vector<std::vector<layout::Coordinate>> lanes;  // of the ones that are counted: each lane's first element
+  target::BankRule rule;
+};
+
 struct Access {
   target::LdsOperation operation;
   kernel::Storage regs;          // axes as the tile's storage
   double runs = 1;
+  std::vector<Instructions> made;  // all candidates of layouts share a few
 };
 
 struct Candidate {
   LdsLayout layout;
-  std::vector<layout::RegLayout> maps;   // of the copies into the tile, in order
+  std::vector<std::size_t> maps;         // of the copies into the tile, in order: which of those to try
   double cost = 0;                       // LDS cycles of one wave over the launch
   int conflicts = 0;
 };
 
+struct MapToTry {
+  layout::RegLayout map;
+  Access access;
+  double memory_cost = 0;
+};
 struct IntoTile {
   const bound::Stmt* stmt = nullptr;
   TensorSide side;
   double runs = 1;
+  std::vector<MapToTry> maps;
 };
 
 std::vector<std::int64_t> storage_shape(const Subject& subject, const Plan& plan, int tile) {
@@ -47,28 +63,48 @@ kernel::Storage registers_of(const layout::RegLayout& layout, DType dtype) {
   return regs;
 }
 
-// Cycles and conflicts of one access over all its instructions. They differ by register bits, which move all lanes
-// alike, by whole banks where a lane moves 4 bytes or more: one stands for all there, a few otherwise.
-void count(const target::Target& target, const Access& access, Candidate& candidate) {
-  kernel::Storage lds;
-  lds.kind = kernel::Storage::Kind::lds;
-  lds.lds_layout = candidate.layout;
-  const int bytes = kernel::lds_vector_bytes(access.regs, candidate.layout);
-  const auto accesses = kernel::vector_accesses(access.regs, candidate.layout.contiguous, bytes);
-  if (!accesses || accesses->empty()) { candidate.cost += 1e9; return; }
-  const std::size_t step = std::max<std::size_t>(1, accesses->size() / (bytes >= 4 ? 1 : 3));
+// They differ by register bits, which move all lanes alike, by whole banks where a lane moves 4 bytes or more: one
+// stands for all there, a few otherwise.
+const Instructions& instructions_of(Access& access, const target::Target& target, const LdsLayout& layout) {
+  const int run_bytes_max = std::min(16, layout.run_bytes_max());
+  for (const auto& there : access.made) {
+    if (there.contiguous == layout.contiguous && there.run_bytes_max == run_bytes_max) return there;
+  }
+  Instructions& made = access.made.emplace_back();
+  made.contiguous = layout.contiguous;
+  made.run_bytes_max = run_bytes_max;
+  made.bytes = kernel::lds_vector_bytes(access.regs, layout);
+  made.rule = target.bank_rule(access.operation, made.bytes);
+  const auto accesses = kernel::vector_accesses(access.regs, layout.contiguous, made.bytes);
+  if (!accesses) return made;
+  made.count = accesses->size();
+  const std::size_t step = std::max<std::size_t>(1, made.count / (made.bytes >= 4 ? 1 : 3));
+  for (std::size_t i = 0; i < made.count; i += step) {
+    auto& lanes = made.lanes.emplace_back();
+    for (int lane = 0; lane < target.wave; ++lane) {
+      lanes.push_back(access.regs.reg_layout.at((*accesses)[i].registers.front(), lane, 0));
+    }
+  }
+  return made;
+}
+
+// Cycles and conflicts of one access over all its instructions.
+void count(const target::Target& target, Access& access, Candidate& candidate) {
+  const Instructions& made = instructions_of(access, target, candidate.layout);
+  if (made.count == 0) { candidate.cost += 1e9; return; }
   double cost = 0, conflicts = 0;
-  int counted = 0;
-  for (std::size_t i = 0; i < accesses->size(); i += step, ++counted) {
-    const auto offsets = kernel::lane_offsets(access.regs, lds, {}, (*accesses)[i], target.wave, 0);
-    const auto one = profile::conflict_cost(target, access.operation, bytes, offsets);
+  std::vector<std::int64_t> offsets(target.wave);
+  for (const auto& lanes : made.lanes) {
+    for (std::size_t lane = 0; lane < lanes.size(); ++lane) offsets[lane] = candidate.layout.offset(lanes[lane]);
+    const auto one = profile::conflict_cost(made.rule, made.bytes, offsets);
     cost += one.cost;
     conflicts += one.conflicts();
   }
-  const double scale = static_cast<double>(accesses->size()) / counted;
+  const auto instructions = static_cast<double>(made.count);
+  const double scale = instructions / static_cast<double>(made.lanes.size());
   // An instruction costs its issue beside its cycles: wide ones win where cycles are equal.
   // Conflicts hold up all waves of the compute unit, so they weigh more than what they cost one wave.
-  candidate.cost += access.runs * (cost * scale + 4 * conflicts * scale + 2.0 * static_cast<double>(accesses->size()));
+  candidate.cost += access.runs * (cost * scale + 4 * conflicts * scale + 2.0 * instructions);
   candidate.conflicts += static_cast<int>(std::lround(conflicts * scale));
 }
 
@@ -158,7 +194,7 @@ std::vector<IntoTile> copies_into(const Subject& subject, const Plan& plan, int 
       const auto& axes = plan.tiles[tile].axes;
       side->memory_axis = static_cast<int>(std::find(axes.begin(), axes.end(), side->memory_axis) - axes.begin());
     }
-    list.push_back({site.stmt, std::move(*side), site.runs});
+    list.push_back({site.stmt, std::move(*side), site.runs, {}});
   }
   return list;
 }
@@ -218,7 +254,7 @@ std::vector<Access> reads_of(const Subject& subject, const Plan& plan, int tile)
     for (const OperandPlan* operand : {&made.a, &made.b}) {
       if (operand->tile != tile || operand->in_registers) continue;
       const double runs = site.runs * static_cast<double>(made.k) / static_cast<double>(made.k_slice);
-      list.push_back({target::LdsOperation::read, registers_of(operand->layout, subject.tile(tile).dtype), runs});
+      list.push_back({target::LdsOperation::read, registers_of(operand->layout, subject.tile(tile).dtype), runs, {}});
     }
   }
   return list;
@@ -235,30 +271,28 @@ void add_fragment_copies(const Subject& subject, const Plan& plan, int tile, std
     if (subject.in_lds(other) || subject.tile(other).shape != subject.tile(tile).shape) continue;
     const auto layout = layout::permute(plan.tiles[other].home, plan.tiles[tile].axes);
     list.push_back({reads ? target::LdsOperation::read : target::LdsOperation::write,
-                    registers_of(layout, subject.tile(tile).dtype), site.runs});
+                    registers_of(layout, subject.tile(tile).dtype), site.runs, {}});
   }
 }
 
-Candidate evaluate(const Subject& subject, const LdsLayout& layout, const std::vector<Access>& fixed,
-                   const std::vector<IntoTile>& copies, const std::vector<std::vector<layout::RegLayout>>& maps,
-                       DType dtype) {
+Candidate evaluate(const target::Target& target, const LdsLayout& layout, std::vector<Access>& fixed,
+                   std::vector<IntoTile>& copies) {
   Candidate candidate;
   candidate.layout = layout;
-  for (const Access& access : fixed) count(subject.target, access, candidate);
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    Candidate best;
-    for (const auto& map : maps[i]) {
+  for (Access& access : fixed) count(target, access, candidate);
+  for (IntoTile& into : copies) {
+    std::optional<Candidate> best;
+    for (std::size_t i = 0; i < into.maps.size(); ++i) {
       Candidate one;
       one.layout = layout;
-      count(subject.target, {target::LdsOperation::write, registers_of(map, dtype), copies[i].runs}, one);
-      one.cost += memory_cost(map, copies[i], subject.program.tensors[copies[i].side.tensor].dtype,
-                              subject.lane_bits());
-      one.maps = {map};
-      if (best.maps.empty() || one.cost < best.cost - 1e-6) best = std::move(one);
+      count(target, into.maps[i].access, one);
+      one.cost += into.maps[i].memory_cost;
+      one.maps = {i};
+      if (!best || one.cost < best->cost - 1e-6) best = std::move(one);
     }
-    candidate.maps.push_back(best.maps.front());
-    candidate.cost += best.cost;
-    candidate.conflicts += best.conflicts;
+    candidate.maps.push_back(best->maps.front());
+    candidate.cost += best->cost;
+    candidate.conflicts += best->conflicts;
   }
   return candidate;
 }
@@ -270,17 +304,22 @@ Status choose_one(const Subject& subject, Plan& plan, int tile) {
   const DType dtype = subject.tile(tile).dtype;
   std::vector<Access> fixed = reads_of(subject, plan, tile);
   add_fragment_copies(subject, plan, tile, fixed);
-  const auto copies = copies_into(subject, plan, tile);
-  std::vector<std::vector<layout::RegLayout>> maps;
-  for (const auto& into : copies) maps.push_back(maps_to_try(subject, plan, shape, into, made.fast,
-                                                             dtype_bytes(dtype)));
+  auto copies = copies_into(subject, plan, tile);
+  for (auto& into : copies) {
+    const DType outside = subject.program.tensors[into.side.tensor].dtype;
+    for (auto& map : maps_to_try(subject, plan, shape, into, made.fast, dtype_bytes(dtype))) {
+      const double cost = memory_cost(map, into, outside, subject.lane_bits());
+      Access access{target::LdsOperation::write, registers_of(map, dtype), into.runs, {}};
+      into.maps.push_back({std::move(map), std::move(access), cost});
+    }
+  }
   auto layouts = layouts_to_try(shape, made.fast, dtype_bytes(dtype));
   const LayoutSpec& spec = subject.tile(tile).layout;
   made.by_request = spec.kind != LayoutSpec::Kind::automatic;
   if (made.by_request) layouts = {requested(spec, layouts.front())};
   std::optional<Candidate> best;
   for (const auto& layout : layouts) {
-    Candidate one = evaluate(subject, layout, fixed, copies, maps, dtype);
+    Candidate one = evaluate(subject.target, layout, fixed, copies);
     // Padding costs LDS: it has to win by more than rounding.
     if (!best || one.cost < best->cost * 0.999) best = std::move(one);
   }
@@ -288,7 +327,7 @@ Status choose_one(const Subject& subject, Plan& plan, int tile) {
   made.lds = best->layout;
   made.conflicts = best->conflicts;
   for (std::size_t i = 0; i < copies.size(); ++i) {
-    plan.copies[copies[i].stmt] = {best->maps[i], copies[i].side.vector_elements_max, copies[i].side.memory_axis};
+    plan.copies[copies[i].stmt] = {copies[i].maps[best->maps[i]].map, copies[i].side.vector_elements_max, copies[i].side.memory_axis};
   }
   return ok();
 }
@@ -298,12 +337,14 @@ Status choose_one(const Subject& subject, Plan& plan, int tile) {
 layout::LdsLayout scratch_layout(const target::Target& target, const std::vector<ScratchAccess>& accesses,
                                  DType dtype) {
   const auto shape = accesses.front().layout.shape();
+  std::vector<Access> all;
+  for (const auto& access : accesses) all.push_back({access.operation, registers_of(access.layout, dtype), 1, {}});
   std::optional<Candidate> best;
   for (int fast = 0; fast < static_cast<int>(shape.size()); ++fast) {
     for (const auto& layout : layouts_to_try(shape, fast, dtype_bytes(dtype))) {
       Candidate one;
       one.layout = layout;
-      for (const auto& access : accesses) count(target, {access.operation, registers_of(access.layout, dtype), 1}, one);
+      for (Access& access : all) count(target, access, one);
       if (!best || one.cost < best->cost * 0.999) best = std::move(one);
     }
   }

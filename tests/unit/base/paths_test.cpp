@@ -120,7 +120,9 @@ TEST_F(Folders, socket_folders) {
   EXPECT_TRUE(prepare_socket_folder({root + "/new/k.sock", "KILN_SOCKET"}, uid));
   ASSERT_EQ(::chmod((root + "/new").c_str(), 0755), 0);
   EXPECT_TRUE(prepare_socket_folder({root + "/new/k.sock", "KILN_SOCKET"}, uid));
+  EXPECT_TRUE(prepare_socket_folder({root + "/new/k.sock", "flag --socket"}, uid));
   EXPECT_FALSE(prepare_socket_folder({root + "/new/k.sock", "XDG_RUNTIME_DIR"}, uid));
+  EXPECT_FALSE(prepare_socket_folder({root + "/new/k.sock", "uid"}, uid));
   ASSERT_EQ(::chmod((root + "/new").c_str(), 0777), 0);
   EXPECT_EQ(prepare_socket_folder({root + "/new/k.sock", "KILN_SOCKET"}, uid).error().code, ErrorCode::permission_denied);
 }
