@@ -93,7 +93,7 @@ Result<std::unique_ptr<Backend>> daemon_backend(const daemon::Configuration& con
   options.socket = configuration.socket.path;
   options.auto_start = auto_start;
   options.daemon_command = {executable_folder() + "/kilnd", "--socket", configuration.socket.path};
-  if (!overrides.cache.empty()) options.daemon_command.insert(options.daemon_command.end(), {"--cache", overrides.cache});
+  if (!overrides.cache.empty()) options.daemon_command.insert(options.daemon_command.end(), {"--cache", configuration.cache.path});
   for (const auto& worker : overrides.workers) options.daemon_command.insert(options.daemon_command.end(), {"--worker", worker});
   for (const auto& more : overrides.worker_arguments) options.daemon_command.insert(options.daemon_command.end(), {"--worker-argument", more});
   options.daemon_environment = client::daemon_environment(environment);

@@ -8,6 +8,7 @@
 #include <iostream>
 
 #include "api/cli/source_text.hpp"
+#include "api/cli/terminal.hpp"
 #include "engine/base/fd.hpp"
 
 namespace kiln::cli {
@@ -28,7 +29,7 @@ class ProgressLine {
     std::string line = value.value("stage", "working");
     if (value.contains("total")) line += " " + std::to_string(value.value("done", 0)) + "/" + std::to_string(value.value("total", 0));
     else if (value.value("fraction", 0.0) > 0) line += " " + std::to_string(int(value.value("fraction", 0.0) * 100)) + " %";
-    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+    std::fprintf(stderr, "\r\033[K%s", printable(line).c_str());
     std::fflush(stderr);
     drawn_ = true;
   }
@@ -37,7 +38,8 @@ class ProgressLine {
   bool shown_, drawn_ = false;
 };
 
-int exit_status(const Error& error) {
+int exit_status(const Context& context, const Error& error) {
+  if (context.wrong_usage) return exit_usage;
   switch (error.code) {
     case ErrorCode::not_running: return exit_no_daemon;
     case ErrorCode::must_hit: return exit_miss;
@@ -50,19 +52,21 @@ bool numeric(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789.-+ex%") == std::string::npos;
 }
 
-// NAME=VALUE pairs; several in one word are not accepted, several words are.
-Result<Json> pairs(const std::vector<std::string>& words, const std::string& flag) {
-  Json object = Json::object();
-  for (const auto& word : words) {
-    const auto equals = word.find('=');
-    if (equals == std::string::npos || equals == 0)
-      return Error(ErrorCode::invalid_argument, flag + " " + word + ": expected NAME=VALUE");
-    object[word.substr(0, equals)] = word.substr(equals + 1);
-  }
-  return object;
+// Whether the error's own sentence says no more than its only diagnostic does.
+bool repeats_diagnostic(const Error& error) {
+  if (error.diagnostics.size() != 1) return false;
+  const auto& d = error.diagnostics.front();
+  if (!d.message.empty() && error.message.ends_with(d.message)) return true;
+  return error.message.starts_with(d.pointer + ": ") &&
+         (error.message.find(d.message) != std::string::npos || (!d.expected.empty() && error.message.find(d.expected) != std::string::npos));
 }
 
 }  // namespace
+
+Error Context::usage_error(std::string message) {
+  wrong_usage = true;
+  return Error(ErrorCode::invalid_argument, std::move(message));
+}
 
 Status Context::configure() {
   if (configuration) return ok();
@@ -104,6 +108,18 @@ void KernelArguments::add_to(CLI::App& command, const std::string& default_targe
   command.add_flag("--explain-key", explain_key, "also print the parts of the key with their hashes");
 }
 
+// Several pairs in one word are not accepted, several words are.
+Result<Json> name_values(Context& context, const std::vector<std::string>& words, const std::string& flag) {
+  Json object = Json::object();
+  for (const auto& word : words) {
+    const auto equals = word.find('=');
+    if (equals == std::string::npos || equals == 0) return context.usage_error(flag + " " + word + ": expected NAME=VALUE");
+    const auto [member, fresh] = object.get_ref<Json::object_t&>().try_emplace(word.substr(0, equals), word.substr(equals + 1));
+    if (!fresh) return context.usage_error(flag + " " + word + ": " + member->first + " is given already, as " + member->second.get<std::string>());
+  }
+  return object;
+}
+
 Result<Json> read_program_argument(Context& context, const std::string& name) {
   std::error_code ignored;
   const bool file = name == "-" || name.find('/') != std::string::npos || name.find('.') != std::string::npos ||
@@ -118,21 +134,21 @@ Result<Json> read_program_argument(Context& context, const std::string& name) {
 
 Result<Json> KernelArguments::params(Context& context) const {
   Json params = Json::object();
-  KILN_TRY(params["program"], read_program_argument(context, program));
-  KILN_TRY(params["set"], pairs(set, "--set"));
+  KILN_TRY(params["set"], name_values(context, set, "--set"));
   params["target"] = target;
   if (!layouts.empty()) {
-    KILN_TRY(params["layouts"], pairs(layouts, "--layout"));
+    KILN_TRY(params["layouts"], name_values(context, layouts, "--layout"));
   }
   if (!align.empty()) {
-    KILN_TRY(auto values, pairs(align, "--align"));
+    KILN_TRY(auto values, name_values(context, align, "--align"));
     for (auto& [name, value] : values.items()) {
       const auto digits = value.get<std::string>();
       if (digits.empty() || digits.size() > 2 || digits.find_first_not_of("0123456789") != std::string::npos)
-        return Error(ErrorCode::invalid_argument, "--align " + name + "=" + digits + ": expected a number from 1 to 16");
+        return context.usage_error("--align " + name + "=" + digits + ": expected a number from 1 to 16");
       params["align"][name] = std::stoi(digits);
     }
   }
+  KILN_TRY(params["program"], read_program_argument(context, program));
   if (must_hit) params["must_hit"] = true;
   if (explain_key) params["explain_key"] = true;
   return params;
@@ -141,17 +157,17 @@ Result<Json> KernelArguments::params(Context& context) const {
 int report(const Context& context, const Error& error) {
   if (context.json) {
     print_json({{"error", protocol::error_json(error)}});
-    return exit_status(error);
+    return exit_status(context, error);
   }
   std::string out;
   for (const auto& d : error.diagnostics)
     out += render(d, d.pointer.rfind("/bindings", 0) == 0 || d.pointer.rfind("/params", 0) == 0 ? "" : context.source_file, context.source_text);
   if (error.diagnostics.empty()) out += std::string("error: ") + error.message + "\n";
-  else out += std::string(error_name(error.code)) + ": " + error.message + "\n";
+  else if (!repeats_diagnostic(error)) out += std::string(error_name(error.code)) + ": " + error.message + "\n";
   for (const auto& more : error.context) out += "  " + more + "\n";
   if (error.retryable) out += "  (trying again may help)\n";
-  std::fputs(out.c_str(), stderr);
-  return exit_status(error);
+  std::cerr << out;
+  return exit_status(context, error);
 }
 
 void print_json(const Json& value) { std::cout << protocol::dump(value, 2) << "\n"; }

@@ -21,9 +21,12 @@ struct Context {
   std::optional<daemon::Configuration> configuration;
   std::unique_ptr<Backend> backend;
   std::string source_file, source_text;   // the program file that errors point into
+  bool wrong_usage = false;                // a mistake of the command line was found: `report` gives exit_usage
 
   Status configure();                      // loads the configuration once
   Result<Backend*> connect();              // by the flags; once
+  // An invalid_argument that `report` answers with exit_usage.
+  Error usage_error(std::string message);
   // A request with progress on the terminal.
   Result<protocol::Json> ask(const std::string& method, protocol::Json params, const std::vector<int>& fds = {});
   Result<client::Answer> ask_with_fds(const std::string& method, protocol::Json params, const std::vector<int>& fds = {});
@@ -37,8 +40,11 @@ struct KernelArguments {
 
   void add_to(CLI::App& command, const std::string& default_target);
   // Parameters of kernel.compile. The program is a built-in's name or a file (or - for standard input).
+  // Errors: usage_error for words that are no NAME=VALUE or name the same twice; the file's.
   Result<protocol::Json> params(Context& context) const;
 };
+// {NAME: VALUE} of a flag's words. Errors: usage_error, as above.
+Result<protocol::Json> name_values(Context& context, const std::vector<std::string>& words, const std::string& flag);
 // Reads a tile program's file as JSON and remembers its text for errors.
 Result<protocol::Json> read_program_argument(Context& context, const std::string& name);
 

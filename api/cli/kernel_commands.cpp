@@ -110,7 +110,6 @@ int check_command(Context& context, const KernelArguments& arguments, bool bound
     print_json(*answer);
     return answer->value("ok", false) ? exit_ok : exit_failed;
   }
-  Error carrier;
   Json wrapped{{"message", ""}, {"data", {{"code", "program_invalid"}, {"diagnostics", (*answer)["diagnostics"]}}}};
   for (const auto& d : protocol::error_from_json(wrapped).diagnostics) std::cout << render(d, context.source_file, context.source_text);
   if (answer->value("ok", false)) std::cout << arguments.program << ": sound\n";

@@ -1,35 +1,59 @@
 // kiln: the command line.
-#include <cstdio>
+#include <algorithm>
+#include <string_view>
 
 #include "api/cli/context.hpp"
+#include "api/cli/terminal.hpp"
+#include "api/cli/usage.hpp"
+#include "api/daemon/flags.hpp"
 
-int main(int argc, char** argv) {
-  using namespace kiln::cli;
+namespace kiln::cli {
+namespace {
+
+void add_global_flags(CLI::App& app, Context& context) {
+  using daemon::path_flag_mistake, daemon::worker_flag_mistake;
+  auto& overrides = context.overrides;
+  app.set_version_flag("--version", daemon::build_id());
+  app.add_flag("--json", context.json, "print JSON")->group("Global");
+  app.add_flag("-q,--quiet", context.quiet, "no progress")->group("Global");
+  app.add_flag("--no-daemon", context.no_daemon, "do the work in this process, with the same cache")->group("Global");
+  app.add_flag("--no-start", context.no_start, "do not start a daemon")->group("Global");
+  app.add_option("--socket", overrides.socket, "the daemon's socket")->check(path_flag_mistake)->group("Global");
+  app.add_option("--cache", overrides.cache, "the cache's folder")->check(path_flag_mistake)->group("Global");
+  app.add_option("--worker", overrides.workers, "FAMILY=COMMAND: how workers (hip, host) are started, here or by a daemon that is started")
+      ->check(worker_flag_mistake)->group("Global");
+  app.add_option("--worker-argument", overrides.worker_arguments, "FAMILY=ARGUMENTS: appended to a family's start command")
+      ->check(worker_flag_mistake)->group("Global");
+}
+
+// Parses the command line and runs the command. The exit status.
+int run(int argc, char** argv) {
   CLI::App app{"kiln: compiles, runs and explains tile programs. Commands talk to a daemon and start it when needed."};
   Context context;
   int status = exit_ok;
   app.require_subcommand(1);
   app.fallthrough();
-  app.set_version_flag("--version", kiln::daemon::build_id());
-  app.add_flag("--json", context.json, "print JSON")->group("Global");
-  app.add_flag("-q,--quiet", context.quiet, "no progress")->group("Global");
-  app.add_flag("--no-daemon", context.no_daemon, "do the work in this process, with the same cache")->group("Global");
-  app.add_flag("--no-start", context.no_start, "do not start a daemon")->group("Global");
-  app.add_option("--socket", context.overrides.socket, "the daemon's socket")->group("Global");
-  app.add_option("--cache", context.overrides.cache, "the cache's folder")->group("Global");
-  app.add_option("--worker", context.overrides.workers, "FAMILY=COMMAND: how workers (hip, host) are started, here or by a daemon that is started")->group("Global");
-  app.add_option("--worker-argument", context.overrides.worker_arguments, "FAMILY=ARGUMENTS: appended to a family's start command")->group("Global");
+  add_global_flags(app, context);
   add_kernel_commands(app, context, status);
   add_run_commands(app, context, status);
   add_service_commands(app, context, status);
   add_toolchain_commands(app, context, status);
   add_bench_commands(app, context, status);
+  // Without a bound it would remove nothing and say so as if that had been asked.
+  app.get_subcommand("cache")->get_subcommand("evict")->require_option(1, 3);
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? exit_ok : exit_usage;
+    const bool json = std::any_of(argv + 1, argv + argc, [](const char* word) { return std::string_view(word) == "--json"; });
+    return report_parse(app, error, json);
   }
-  context.backend.reset();
   return status;
+}
+
+}  // namespace
+}  // namespace kiln::cli
+
+int main(int argc, char** argv) {
+  kiln::cli::StandardStreams streams;
+  return streams.finish(kiln::cli::run(argc, argv));
 }

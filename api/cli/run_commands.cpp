@@ -9,8 +9,10 @@
 #include <random>
 
 #include "api/cli/context.hpp"
+#include "api/cli/memory_left.hpp"
 #include "engine/base/fd.hpp"
 #include "engine/base/half.hpp"
+#include "engine/ir/tile/nearest_name.hpp"
 #include "engine/ir/types.hpp"
 
 namespace kiln::cli {
@@ -26,6 +28,11 @@ struct RunOptions {
   std::vector<std::string> inputs, outputs, scalars;  // NAME=FILE, NAME=FILE, NAME=NUMBER
   bool check = false;
   int repeat = 1;
+};
+
+// --input, --output and --scalar by name.
+struct Named {
+  Json inputs, outputs, scalars;
 };
 
 struct Operand {
@@ -65,27 +72,58 @@ void fill(Operand& operand, std::uint64_t seed) {
   }
 }
 
-Result<std::string> named(const std::vector<std::string>& pairs, const std::string& name) {
-  for (const auto& pair : pairs)
-    if (pair.size() > name.size() && pair.compare(0, name.size(), name) == 0 && pair[name.size()] == '=') return pair.substr(name.size() + 1);
-  return std::string();
+Result<Json> named_files(Context& context, const std::vector<std::string>& words, const std::string& flag) {
+  KILN_TRY(auto files, name_values(context, words, flag));
+  for (const auto& [name, file] : files.items())
+    if (file.get_ref<const std::string&>().empty()) return context.usage_error(flag + " " + name + "=: expected NAME=FILE");
+  return files;
 }
 
-Result<Json> scalar_value(const RunOptions& options, const Operand& operand) {
-  KILN_TRY(const auto text, named(options.scalars, operand.name));
-  if (text.empty()) return Error(ErrorCode::invalid_argument, "the kernel takes a scalar: --scalar " + operand.name + "=NUMBER");
-  auto value = protocol::parse_json(text, protocol::Limits{});
-  if (!value || !(value->is_number() || value->is_boolean())) return Error(ErrorCode::invalid_argument, "--scalar " + operand.name + "=" + text + ": expected a number");
-  return value;
+Result<Named> read_named(Context& context, const RunOptions& options) {
+  Named named;
+  KILN_TRY(named.inputs, named_files(context, options.inputs, "--input"));
+  KILN_TRY(named.outputs, named_files(context, options.outputs, "--output"));
+  KILN_TRY(auto scalars, name_values(context, options.scalars, "--scalar"));
+  named.scalars = Json::object();
+  for (const auto& [name, text] : scalars.items()) {
+    auto value = protocol::parse_json(text.get_ref<const std::string&>(), protocol::Limits{});
+    if (!value || !(value->is_number() || value->is_boolean()))
+      return context.usage_error("--scalar " + name + "=" + text.get<std::string>() + ": expected a number");
+    named.scalars[name] = std::move(*value);
+  }
+  return named;
 }
 
-Status prepare_operand(Context& context, const RunOptions& options, std::size_t index, Operand& operand) {
+// Every name of a flag is one of the kernel's tensors, or scalars.
+Status check_names(const Json& given, const Json& tensors, const std::string& flag, bool scalars) {
+  std::vector<std::string> known;
+  for (const auto& tensor : tensors)
+    if (tensor.value("scalar", false) == scalars) known.push_back(tensor.value("name", ""));
+  for (const auto& [name, value] : given.items()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return Error(ErrorCode::invalid_argument, flag + " " + name + ": the kernel has no such " + (scalars ? "scalar" : "tensor") +
+                 (known.empty() ? "" : "; there are " + tile::name_list(known)));
+  }
+  return ok();
+}
+
+// Before anything is mapped and filled.
+Status check_memory(const std::string& program, const Json& tensors) {
+  std::uint64_t total = 0;
+  for (const auto& tensor : tensors) {
+    if (tensor.value("scalar", false)) continue;
+    if (__builtin_add_overflow(total, tensor.value("bytes", std::uint64_t(0)), &total)) total = std::numeric_limits<std::uint64_t>::max();
+  }
+  return check_memory_left(total, "the tensors of " + program);
+}
+
+Status prepare_operand(Context& context, const Json& inputs, std::uint64_t seed, Operand& operand) {
   KILN_TRY(operand.memory, create_memfd("kiln-" + operand.name, std::max<std::size_t>(operand.bytes, 1)));
   KILN_TRY(operand.mapping, Mapping::map(operand.memory.get(), std::max<std::size_t>(operand.bytes, 1), true));
-  KILN_TRY(const auto file, named(options.inputs, operand.name));
-  if (file.empty()) {
-    fill(operand, options.seed * 1000003 + index);
+  if (!inputs.contains(operand.name)) {
+    fill(operand, seed);
   } else {
+    const auto file = inputs[operand.name].get<std::string>();
     KILN_TRY(const auto bytes, read_file(file));
     if (bytes.size() != operand.bytes)
       return Error(ErrorCode::invalid_argument, file + " has " + std::to_string(bytes.size()) + " bytes, " + operand.name + " takes " + std::to_string(operand.bytes));
@@ -96,7 +134,7 @@ Status prepare_operand(Context& context, const RunOptions& options, std::size_t 
   return ok();
 }
 
-Result<std::vector<Operand>> prepare_operands(Context& context, const RunOptions& options, const Json& tensors) {
+Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed, const Json& tensors) {
   std::vector<Operand> operands;
   for (const auto& tensor : tensors) {
     Operand operand;
@@ -108,9 +146,11 @@ Result<std::vector<Operand>> prepare_operands(Context& context, const RunOptions
     operand.written = access != "read";
     operand.bytes = tensor.value("bytes", std::size_t(0));
     if (operand.scalar) {
-      KILN_TRY(operand.value, scalar_value(options, operand));
+      if (!named.scalars.contains(operand.name))
+        return Error(ErrorCode::invalid_argument, "the kernel takes a scalar: --scalar " + operand.name + "=NUMBER");
+      operand.value = named.scalars[operand.name];
     } else {
-      KILN_CHECK(prepare_operand(context, options, operands.size(), operand));
+      KILN_CHECK(prepare_operand(context, named.inputs, seed * 1000003 + operands.size(), operand));
     }
     operands.push_back(std::move(operand));
   }
@@ -123,18 +163,35 @@ Json launch_arguments(const std::vector<Operand>& operands) {
   return args;
 }
 
-Status write_outputs(const RunOptions& options, const std::vector<Operand>& operands) {
-  for (const auto& o : operands) {
-    KILN_TRY(const auto file, named(options.outputs, o.name));
-    if (!file.empty() && !o.scalar) KILN_CHECK(write_file(file, ByteView(o.mapping.data(), o.bytes)));
-  }
+Status write_outputs(const Json& outputs, const std::vector<Operand>& operands) {
+  for (const auto& o : operands)
+    if (outputs.contains(o.name)) KILN_CHECK(write_file(outputs[o.name].get<std::string>(), ByteView(o.mapping.data(), o.bytes)));
   return ok();
 }
 
+// What to compile for to run on a device: its own target, an emulated card's as its name gives it.
+Result<std::string> device_target(Context& context, const std::string& device) {
+  if (device == "host") return device;
+  if (device.rfind("emu:", 0) == 0) return device.substr(4);
+  KILN_TRY(const auto answer, context.ask("device.list", Json::object()));
+  for (const auto& entry : answer["devices"])
+    if (entry.value("name", "") == device && entry.contains("target")) return entry["target"].get<std::string>();
+  return Error(ErrorCode::unknown_target, "no device " + device + "; `kiln devices` lists what there is");
+}
+
 Result<Json> run_kernel(Context& context, const RunOptions& options) {
+  KILN_TRY(const auto named, read_named(context, options));
   KILN_TRY(auto params, options.kernel.params(context));
+  if (options.kernel.target.empty()) {
+    KILN_TRY(params["target"], device_target(context, options.device));
+  }
   KILN_TRY(auto outcome, context.ask("kernel.compile", params));
-  KILN_TRY(auto operands, prepare_operands(context, options, outcome["tensors"]));
+  const auto& tensors = outcome["tensors"];
+  KILN_CHECK(check_names(named.inputs, tensors, "--input", false));
+  KILN_CHECK(check_names(named.outputs, tensors, "--output", false));
+  KILN_CHECK(check_names(named.scalars, tensors, "--scalar", true));
+  KILN_CHECK(check_memory(outcome.value("program", "the kernel"), tensors));
+  KILN_TRY(auto operands, prepare_operands(context, named, options.seed, tensors));
   std::vector<double> times;
   Json verified;
   for (int i = 0; i < std::max(options.repeat, 1); ++i) {
@@ -146,7 +203,7 @@ Result<Json> run_kernel(Context& context, const RunOptions& options) {
     times.push_back(answer.value(options.check && i == 0 ? "launch_ms" : "duration_ms", 0.0));
     if (options.check && i == 0) verified = std::move(answer);
   }
-  KILN_CHECK(write_outputs(options, operands));
+  KILN_CHECK(write_outputs(named.outputs, operands));
   std::sort(times.begin(), times.end());
   outcome["device"] = options.device;
   outcome["seed"] = options.seed;
@@ -185,7 +242,7 @@ int run_command(Context& context, const RunOptions& options) {
 void add_run_commands(CLI::App& app, Context& context, int& status) {
   auto* command = app.add_subcommand("run", "run a program on memory of this process");
   auto options = std::make_shared<RunOptions>();
-  options->kernel.add_to(*command, "host");
+  options->kernel.add_to(*command, "");
   command->add_option("--device", options->device, "where to run")->capture_default_str();
   command->add_option("--seed", options->seed, "of the generated inputs (normals; integers from -8 to 8)")->capture_default_str();
   command->add_option("--input", options->inputs, "NAME=FILE …: raw bytes of an input")->expected(1, 100);

@@ -2,7 +2,7 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <cstdio>
+#include <cerrno>
 #include <iostream>
 #include <thread>
 
@@ -85,25 +85,40 @@ void add_cache(CLI::App& app, Context& context, int& status) {
   });
 }
 
-// The daemon that answers, or nothing.
-Result<Json> running_daemon(Context& context) {
-  context.no_start = true;
-  context.no_daemon = false;
-  KILN_TRY(Backend* backend, context.connect());
-  KILN_TRY(auto answer, backend->call("hello", Json::object()));
-  return std::move(answer.result);
+// A daemon of whatever version: these commands are the way out of a mismatch, so nothing depends on its hello.
+struct RunningDaemon {
+  std::unique_ptr<client::Client> client;
+  pid_t pid = 0;
+};
+
+// not_running when nobody listens.
+Result<RunningDaemon> running_daemon(Context& context) {
+  KILN_CHECK(context.configure());
+  client::ConnectOptions options;
+  options.socket = context.configuration->socket.path;
+  options.auto_start = false;
+  options.say_hello = false;
+  RunningDaemon daemon;
+  KILN_TRY(daemon.client, client::Client::connect(options));
+  daemon.pid = daemon.client->daemon_pid();
+  return daemon;
 }
 
 int daemon_status(Context& context) {
-  auto hello = running_daemon(context);
-  if (!hello && hello.error().code == ErrorCode::not_running) {
+  auto daemon = running_daemon(context);
+  if (!daemon && daemon.error().code == ErrorCode::not_running) {
     if (context.json) print_json({{"running", false}});
     else std::cout << "not running\n";
     return exit_no_daemon;
   }
-  if (!hello) return report(context, hello.error());
-  Json value{{"running", true}, {"pid", (*hello)["pid"]}, {"build", (*hello)["build"]}, {"protocol", (*hello)["protocol"]},
-             {"socket", context.configuration->socket.path}};
+  if (!daemon) return report(context, daemon.error());
+  Json value{{"running", true}, {"pid", daemon->pid}, {"socket", context.configuration->socket.path}};
+  if (auto hello = daemon->client->call("hello", Json::object())) {
+    for (const char* name : {"pid", "build", "protocol"})
+      if (hello->result.contains(name)) value[name] = hello->result[name];
+  } else {
+    value["error"] = hello.error().message;
+  }
   if (context.json) print_json(value);
   else print_fields(value);
   return exit_ok;
@@ -118,24 +133,37 @@ int daemon_start(Context& context) {
   return exit_ok;
 }
 
-// Asks it to end and waits until its process is gone.
+bool alive(pid_t pid) { return ::kill(pid, 0) == 0; }
+
+// Asks it to end, by a signal if it does not understand, and waits until its process is gone. Its pid, 0 when none ran.
+Result<pid_t> end_daemon(Context& context) {
+  auto daemon = running_daemon(context);
+  if (!daemon && daemon.error().code == ErrorCode::not_running) return 0;
+  if (!daemon) return std::move(daemon).error();
+  const auto pid = daemon->pid;
+  const auto asked = daemon->client->call("shutdown", Json::object());
+  daemon->client.reset();
+  if (pid <= 1) return asked ? Result<pid_t>(pid) : Result<pid_t>(Error(asked.error()));
+  const bool gone = !asked && asked.error().code == ErrorCode::not_running;  // it ended before it answered
+  if (!asked && !gone && ::kill(pid, SIGTERM) != 0 && errno != ESRCH) return errno_error(errno, "end the daemon, pid " + std::to_string(pid));
+  for (int i = 0; i < 1200 && alive(pid); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  if (alive(pid)) return Error(ErrorCode::busy, "the daemon (pid " + std::to_string(pid) + ") has not ended yet", true);
+  return pid;
+}
+
 int daemon_stop(Context& context) {
-  auto hello = running_daemon(context);
-  if (!hello && hello.error().code == ErrorCode::not_running) {
-    if (context.json) print_json({{"running", false}});
-    else std::cout << "not running\n";
-    return exit_ok;
-  }
-  if (!hello) return report(context, hello.error());
-  const auto pid = (*hello).value("pid", 0);
-  auto answer = context.ask("shutdown", Json::object());
-  if (!answer) return report(context, answer.error());
-  context.backend.reset();
-  for (int i = 0; i < 1200 && ::kill(pid, 0) == 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  if (::kill(pid, 0) == 0) return report(context, Error(ErrorCode::busy, "the daemon (pid " + std::to_string(pid) + ") has not ended yet", true));
-  if (context.json) print_json({{"running", false}, {"stopped_pid", pid}});
-  else std::cout << "stopped\n";
+  const auto ended = end_daemon(context);
+  if (!ended) return report(context, ended.error());
+  if (context.json) print_json(*ended == 0 ? Json{{"running", false}} : Json{{"running", false}, {"stopped_pid", *ended}});
+  else std::cout << (*ended == 0 ? "not running\n" : "stopped\n");
   return exit_ok;
+}
+
+int daemon_restart(Context& context) {
+  const auto ended = end_daemon(context);
+  if (!ended) return report(context, ended.error());
+  context.no_start = false;
+  return daemon_start(context);
 }
 
 void add_daemon(CLI::App& app, Context& context, int& status) {
@@ -144,12 +172,7 @@ void add_daemon(CLI::App& app, Context& context, int& status) {
   daemon->add_subcommand("status", "whether it runs")->callback([&] { status = daemon_status(context); });
   daemon->add_subcommand("start", "start it in the background")->callback([&] { status = daemon_start(context); });
   daemon->add_subcommand("stop", "end it; running work gets 10 s")->callback([&] { status = daemon_stop(context); });
-  daemon->add_subcommand("restart", "stop and start")->callback([&] {
-    status = daemon_stop(context);
-    if (status != exit_ok) return;
-    context.no_start = false;
-    status = daemon_start(context);
-  });
+  daemon->add_subcommand("restart", "stop and start")->callback([&] { status = daemon_restart(context); });
 }
 
 }  // namespace

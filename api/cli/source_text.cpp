@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/cli/terminal.hpp"
+
 namespace kiln::cli {
 namespace {
 
@@ -113,18 +115,47 @@ Place place_of(std::string_view text, std::size_t offset) {
   return place;
 }
 
+bool inside_character(std::string_view text, std::size_t at) {
+  return at < text.size() && (static_cast<unsigned char>(text[at]) & 0xc0) == 0x80;
+}
+
+// At most `at`, and not inside a character of UTF-8.
+std::size_t boundary(std::string_view text, std::size_t at) {
+  at = std::min(at, text.size());
+  while (at > 0 && inside_character(text, at)) --at;
+  return at;
+}
+
+// A part of a line as it is shown: a tab takes one column, control characters are seen.
+std::string shown(std::string_view part) {
+  auto text = printable(part);
+  std::replace(text.begin(), text.end(), '\t', ' ');
+  return text;
+}
+
+std::size_t columns(std::string_view text) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) count += inside_character(text, i) ? 0 : 1;
+  return count;
+}
+
 std::string quote(const Place& place, std::size_t length) {
-  std::string number = std::to_string(place.line);
+  const std::string number = std::to_string(place.line);
   auto line = place.text;
-  std::size_t column = place.column;
-  if (line.size() > 160 && column > 80) {  // a long line: the part around the place
-    line.remove_prefix(column - 60);
-    column = 61;
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  std::size_t at = boundary(line, place.column - 1);
+  if (line.size() > 160 && at >= 80) {  // a long line: the part around the place
+    const auto cut = boundary(line, at - 60);
+    line.remove_prefix(cut);
+    at -= cut;
   }
-  line = line.substr(0, 160);
-  const auto marks = std::min(std::max<std::size_t>(length, 1), line.size() + 1 > column ? line.size() + 1 - column : 1);
-  return "  " + number + " | " + std::string(line) + "\n  " + std::string(number.size(), ' ') + " | " + std::string(column - 1, ' ') + "^" +
-         std::string(marks > 1 ? marks - 1 : 0, '~') + "\n";
+  line = line.substr(0, boundary(line, 160));
+  auto end = at + std::min(std::max<std::size_t>(length, 1), line.size() - at);
+  while (inside_character(line, end)) ++end;
+  const auto before = shown(line.substr(0, at)), marked = shown(line.substr(at, end - at));
+  const auto marks = std::max<std::size_t>(columns(marked), 1);
+  return "  " + number + " | " + before + marked + shown(line.substr(end)) + "\n  " + std::string(number.size(), ' ') + " | " +
+         std::string(columns(before), ' ') + "^" + std::string(marks - 1, '~') + "\n";
 }
 
 }  // namespace

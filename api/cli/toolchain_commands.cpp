@@ -84,7 +84,7 @@ int install_toolchain(Context& context, const InstallFlags& flags) {
   auto made = compile::install_toolchain(options, [&](const std::string& what, double) {
     if (context.quiet || context.json || what == last) return;
     last = what;
-    std::fprintf(stderr, "%s\n", what.c_str());
+    std::cerr << what << "\n";
   });
   if (!made) return report(context, made.error());
   if (context.json) print_json(toolchain_json(*made));

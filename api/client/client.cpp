@@ -83,12 +83,23 @@ std::vector<std::string> daemon_environment(const Environment& environment) {
   for (const auto& entry : environment.all) {
     const auto name = entry.substr(0, entry.find('='));
     const bool listed = std::any_of(exact.begin(), exact.end(), [&](const char* e) { return name == e; });
-    if (listed || name.rfind("KILN_", 0) == 0 || name.rfind("XDG_", 0) == 0) allowed.push_back(entry);
+    if (name == "KILN_SOCKET" && !environment.kiln_socket.empty()) allowed.push_back(name + "=" + environment.kiln_socket);
+    else if (name == "KILN_CACHE_DIR" && !environment.kiln_cache_dir.empty()) allowed.push_back(name + "=" + environment.kiln_cache_dir);
+    else if (listed || name.rfind("KILN_", 0) == 0 || name.rfind("XDG_", 0) == 0) allowed.push_back(entry);
   }
   return allowed;
 }
 
 namespace {
+
+// Whether a request changes nothing when it happens twice. The others run something on the client's memory, or end a daemon.
+bool repeatable(const std::string& method) {
+  static constexpr std::array names{
+      "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
+      "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.alloc", "buffer.unregister",
+      "buffer.list", "cache.stats", "cache.list", "cache.verify", "cache.evict", "device.list", "engine.stats"};
+  return std::any_of(names.begin(), names.end(), [&](const char* name) { return method == name; });
+}
 
 // A connection, to a daemon that is started when none answers; `started`: by us.
 Result<UniqueFd> connect_or_start(const ConnectOptions& options, bool& started, const Deadline& deadline) {
@@ -106,23 +117,57 @@ Result<UniqueFd> connect_or_start(const ConnectOptions& options, bool& started, 
 }  // namespace
 
 Result<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options) {
-  const auto deadline = Deadline::after(options.start_timeout);
+  std::unique_ptr<Client> client(new Client(options));
+  KILN_CHECK(client->open());
+  return client;
+}
+
+Status Client::open() {
+  const auto deadline = Deadline::after(options_.start_timeout);
   for (;;) {
-    bool started = false;
-    KILN_TRY(auto socket, connect_or_start(options, started, deadline));
-    std::unique_ptr<Client> client(new Client(std::move(socket)));
-    client->started_ = started;
-    Json params{{"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)}, {"client", options.client_name}};
-    auto answer = client->call("hello", std::move(params));
-    if (answer) {
-      client->hello_ = std::move(answer->result);
-      return client;
-    }
-    // It took the connection and ended before the first reply: another one may serve, or be started.
-    const bool again = answer.error().code == ErrorCode::not_running && options.auto_start && !deadline.passed();
-    if (!again) return std::move(answer).error();
+    auto opened = open_once(deadline);
+    if (opened) return opened;
+    const bool met = owner_ == ::getpid();
+    disconnect();
+    // It took the connection and ended before the first replies: another one may serve, or be started.
+    const auto code = opened.error().code;
+    const bool ending = code == ErrorCode::not_running || code == ErrorCode::busy;
+    if (!met || !ending || !options_.auto_start || deadline.passed()) return opened;
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
+}
+
+// Connects, says hello, registers the buffers that are held. owner_ tells whether a daemon was met.
+Status Client::open_once(const Deadline& deadline) {
+  owner_ = 0;
+  KILN_TRY(socket_, connect_or_start(options_, started_, deadline));
+  owner_ = ::getpid();
+  if (options_.say_hello) {
+    Json hello{{"method", "hello"},
+               {"params", {{"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)},
+                           {"client", options_.client_name}}}};
+    KILN_TRY(auto answer, exchange(hello, {}, {}, nullptr));
+    hello_ = std::move(answer.result);
+  }
+  for (auto& [id, buffer] : buffers_.all()) {
+    Json request{{"method", "buffer.register"}, {"params", buffer.params}};
+    KILN_TRY(auto answer, exchange(request, {buffer.fd.get()}, {}, nullptr));
+    buffer.wire = answer.result.value("buffer", std::int64_t(0));
+  }
+  return ok();
+}
+
+void Client::disconnect() {
+  socket_.reset();
+  splitter_ = protocol::LineSplitter(answer_bytes_max);
+  lines_.clear();
+  fds_.clear();
+}
+
+pid_t Client::daemon_pid() const {
+  ucred peer{};
+  socklen_t size = sizeof peer;
+  return ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
 Status Client::send(const std::string& line, const std::vector<int>& fds) {
@@ -207,18 +252,51 @@ Result<Json> Client::next_line(std::int64_t id, const Progress& progress, const 
 
 Result<Answer> Client::call(const std::string& method, Json params, const std::vector<int>& fds, const Progress& progress,
                             const CancelToken* cancel) {
-  const auto id = ++id_;
-  Json request{{"jsonrpc", "2.0"}, {"id", id}, {"method", method}, {"params", std::move(params)}};
-  if (!fds.empty()) request["fds"] = fds.size();
-  KILN_CHECK(send(protocol::dump(request) + "\n", fds));
-  KILN_TRY(auto line, next_line(id, progress, cancel));
+  Json request{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}};
+  if (owner_ != ::getpid()) disconnect();  // forked: the socket is the parent's, closing our copy does not end it
+  bool done = false;
+  Result<Answer> answer = Error(ErrorCode::not_running, "not connected", true);
+  if (socket_.valid()) {
+    answer = exchange(request, fds, progress, cancel);
+    done = socket_.valid() || answer.has_value() || answer.error().code != ErrorCode::not_running || method == "shutdown" ||
+           (cancel && cancel->cancelled());
+    if (!done && sent_ && (answering_ || !repeatable(method))) {
+      answer = Error(ErrorCode::not_running, answer.error().message + "; whether " + method + " happened is not known, so it was not repeated", true);
+      done = true;
+    }
+  }
+  if (!done) {
+    KILN_CHECK(open());
+    answer = exchange(request, fds, progress, cancel);
+  }
+  if (answer) KILN_CHECK(buffers_.answered(request, fds, answer->fds, answer->result));
+  return answer;
+}
+
+Result<Answer> Client::exchange(Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel) {
+  auto line = send_and_wait(request, fds, progress, cancel);
+  if (!line) {  // half a line may be out, or an answer be on its way that nobody waits for
+    answering_ = !splitter_.rest().empty();
+    disconnect();
+    return std::move(line).error();
+  }
   Answer answer;
   answer.fds = std::move(fds_);
   fds_.clear();
-  if (const auto error = line.find("error"); error != line.end()) return protocol::error_from_json(*error);
-  if (const auto result = line.find("result"); result != line.end()) answer.result = std::move(*result);
+  if (const auto error = line->find("error"); error != line->end()) return protocol::error_from_json(*error);
+  if (const auto result = line->find("result"); result != line->end()) answer.result = std::move(*result);
   else answer.result = Json::object();
   return answer;
+}
+
+Result<Json> Client::send_and_wait(Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel) {
+  sent_ = false;
+  request["jsonrpc"] = "2.0";
+  request["id"] = ++id_;
+  if (!fds.empty()) request["fds"] = fds.size();
+  KILN_CHECK(send(buffers_.line(request), fds));
+  sent_ = true;
+  return next_line(id_, progress, cancel);
 }
 
 }  // namespace kiln::client

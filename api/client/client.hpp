@@ -1,11 +1,15 @@
-// The C++ client: one connection to kilnd, requests one after the other. Not thread-safe; one client a thread.
+// The C++ client: one connection to kilnd, requests one after the other. Not thread-safe; one client a thread. When the daemon
+// is gone, or this is a forked child, the next request connects again, registers the buffers there and goes on.
 #pragma once
+
+#include <sys/types.h>
 
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "api/client/held_buffers.hpp"
 #include "api/protocol/message.hpp"
 #include "engine/base/deadline.hpp"
 #include "engine/base/fd.hpp"
@@ -20,6 +24,7 @@ struct ConnectOptions {
   std::vector<std::string> daemon_environment;  // NAME=value, whole (allow-listed by the caller)
   std::chrono::milliseconds start_timeout{20000};
   std::string client_name = "c++";
+  bool say_hello = true;                    // false: no hello and so no check of versions, for what any daemon must understand
 };
 
 struct Answer {
@@ -35,28 +40,45 @@ class Client {
   static Result<std::unique_ptr<Client>> connect(const ConnectOptions& options);
 
   // Sends one request with descriptors and waits for its answer. `cancel`: polled while waiting; $/cancel is sent once and the
-  // answer still awaited. A lost connection: not_running, retryable.
+  // answer still awaited. A request that meets a lost connection is repeated on a new one if that is harmless (queries,
+  // compiles; anything that could not be sent); else not_running, retryable: whether it happened is not known. Buffers that
+  // were registered or allocated through here keep their ids.
   Result<Answer> call(const std::string& method, protocol::Json params, const std::vector<int>& fds = {},
                       const Progress& progress = {}, const CancelToken* cancel = nullptr);
   [[nodiscard]] const protocol::Json& hello() const { return hello_; }
   [[nodiscard]] bool started_daemon() const { return started_; }
+  // The process that listens on the socket; 0 when the system does not tell (it lives in another pid namespace).
+  [[nodiscard]] pid_t daemon_pid() const;
 
  private:
-  explicit Client(UniqueFd socket) : socket_(std::move(socket)), splitter_(std::size_t(256) << 20) {}
+  explicit Client(const ConnectOptions& options) : options_(options), splitter_(answer_bytes_max) {}
+  Status open();
+  Status open_once(const Deadline& deadline);
+  void disconnect();
+  // One request on the present socket; without a whole answer the socket is closed.
+  Result<Answer> exchange(protocol::Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel);
+  Result<protocol::Json> send_and_wait(protocol::Json& request, const std::vector<int>& fds, const Progress& progress,
+                                       const CancelToken* cancel);
   Status send(const std::string& line, const std::vector<int>& fds);
   Result<bool> receive(int timeout_ms);   // false: nothing came
   Result<protocol::Json> next_line(std::int64_t id, const Progress& progress, const CancelToken* cancel);
 
+  static constexpr std::size_t answer_bytes_max = std::size_t(256) << 20;
+  ConnectOptions options_;
   UniqueFd socket_;
+  pid_t owner_ = 0;                        // the process that connected
   protocol::LineSplitter splitter_;
   std::vector<std::string> lines_;
   std::vector<UniqueFd> fds_;
+  HeldBuffers buffers_;
   std::int64_t id_ = 0;
+  bool sent_ = false, answering_ = false;  // the newest request: whole line sent; lost in the middle of an answer
   protocol::Json hello_;
   bool started_ = false;
 };
 
-// The environment that an auto-started daemon gets: HOME, PATH, TMPDIR, LANG, XDG_*, KILN_*; nothing of *_VISIBLE_DEVICES or LD_*.
+// The environment that an auto-started daemon gets: HOME, PATH, TMPDIR, LANG, XDG_*, KILN_* (its
+// paths absolute: the daemon's folder is /); nothing of *_VISIBLE_DEVICES or LD_*.
 std::vector<std::string> daemon_environment(const Environment& environment);
 
 }  // namespace kiln::client

@@ -5,7 +5,9 @@
 #include "cache/disk_store.hpp"
 #include "engine/base/fd.hpp"
 #include "engine/base/process.hpp"
+#include "engine/compile/compiler.hpp"
 #include "engine/compile/toolchain.hpp"
+#include "engine/emit/emit.hpp"
 #include "engine/jit/build_identity.hpp"
 
 namespace kiln::daemon {
@@ -14,6 +16,10 @@ using protocol::Fields;
 using protocol::Json;
 
 namespace {
+
+// Told in `hello` and not settable: the workers' own, whose texts are part of what is stored under a key.
+static_assert(protocol::Limits{}.log_bytes_max == compile::log_bytes_max);
+static_assert(protocol::Limits{}.text_bytes_max == emit::text_bytes_max);
 
 // Reads one setting of config.json into `slot` and notes the source.
 class ConfigReader {
@@ -51,6 +57,9 @@ class ConfigReader {
     if (!fields.has("limits")) return ok();
     KILN_TRY(const Json* object, fields.object("limits"));
     auto& l = out_.limits;
+    // Below these a client's first words would not pass.
+    const std::map<std::string, std::int64_t> least{
+        {"line_bytes_max", 4096}, {"depth_max", 8}, {"nodes_max", 256}, {"id_bytes_max", 16}, {"output_bytes_max", 65536}};
     const std::map<std::string, std::uint64_t*> slots{
         {"line_bytes_max", &l.line_bytes_max}, {"depth_max", &l.depth_max}, {"nodes_max", &l.nodes_max}, {"id_bytes_max", &l.id_bytes_max},
         {"connections_max", &l.connections_max}, {"requests_in_flight_max", &l.requests_in_flight_max}, {"batch_max", &l.batch_max},
@@ -60,8 +69,10 @@ class ConfigReader {
     const Fields values(*object, "/limits");
     for (const auto& [name, value] : object->items()) {
       const auto slot = slots.find(name);
+      if (name == "log_bytes_max" || name == "text_bytes_max") return values.error(name, "no setting: this limit is fixed");
       if (slot == slots.end()) return values.error(name, "a limit's name as in `hello`");
-      KILN_TRY(const auto n, values.integer(name, 1, std::int64_t(1) << 40));
+      const auto minimum = least.find(name);
+      KILN_TRY(const auto n, values.integer(name, minimum == least.end() ? 1 : minimum->second, std::int64_t(1) << 40));
       *slot->second = std::uint64_t(n);
       out_.sources["limits." + name] = "config.json";
     }
@@ -148,6 +159,19 @@ Status apply_flags(Configuration& out, const std::vector<std::string>& flags, co
   return ok();
 }
 
+// Children start in `/`, and so do daemons: a relative path would mean something else there.
+Status check_commands(const Configuration& c) {
+  const std::map<std::string, const std::vector<std::string>*> commands{
+      {"worker_hip", &c.worker_hip}, {"worker_host", &c.worker_host}, {"device_host", &c.device_host}, {"device_hip", &c.device_hip}, {"reference", &c.reference}};
+  for (const auto& [name, command] : commands) {
+    if (command->empty() || command->front().starts_with('/') || command->front().find('/') == std::string::npos) continue;
+    const auto source = c.sources.find(name);
+    return Error(ErrorCode::invalid_argument, (source == c.sources.end() ? "" : source->second + ": ") + name + " starts with \"" + command->front() +
+                 "\": expected an absolute path, or a name on PATH");
+  }
+  return ok();
+}
+
 }  // namespace
 
 Result<std::vector<std::string>> split_command(const std::string& text) {
@@ -178,9 +202,11 @@ Result<Configuration> load_configuration(const Environment& environment, const O
   Configuration out;
   KILN_TRY(out.socket, socket_path(environment));
   // The same path by a flag keeps its source: an auto-started daemon is told the path that its starter found.
-  if (!overrides.socket.empty() && overrides.socket != out.socket.path) out.socket = {overrides.socket, "flag --socket"};
+  // Relative ones count from here, not from the folder of a daemon that is started with them.
+  const auto from_here = [&](const std::string& path) { return path.starts_with('/') ? path : environment.folder + "/" + path; };
+  if (!overrides.socket.empty() && from_here(overrides.socket) != out.socket.path) out.socket = {from_here(overrides.socket), "flag --socket"};
   if (auto folder = cache_folder(environment)) out.cache = std::move(*folder);
-  if (!overrides.cache.empty()) out.cache = {overrides.cache, "flag --cache"};
+  if (!overrides.cache.empty()) out.cache = {from_here(overrides.cache), "flag --cache"};
   if (auto file = log_file(environment)) out.log = std::move(*file);
   if (auto file = config_file(environment)) out.config = std::move(*file);
   if (auto folder = toolchains_folder(environment)) out.toolchains = std::move(*folder);
@@ -195,6 +221,7 @@ Result<Configuration> load_configuration(const Environment& environment, const O
   }
   KILN_CHECK(apply_flags(out, overrides.workers, "--worker", false));
   KILN_CHECK(apply_flags(out, overrides.worker_arguments, "--worker-argument", true));
+  KILN_CHECK(check_commands(out));
   return out;
 }
 
@@ -215,6 +242,7 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   options.pool.commands.push_back({"hip", with_include(configuration.worker_hip), configuration.no_hip});
   options.pool.commands.push_back({"host", with_include(configuration.worker_host), "kiln-compile-host is not installed (built without LLVM)"});
   options.pool.workers_max = int(configuration.workers_max);
+  options.pool.queue_max = std::size_t(configuration.limits.compiles_queued_max);
   options.pool.compile_deadline = std::chrono::milliseconds(configuration.compile_deadline_ms);
   options.pool.environment = configuration.environment;
   options.pool.temporary_folder = configuration.temporary_folder;

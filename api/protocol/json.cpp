@@ -4,13 +4,13 @@
 #include <array>
 #include <cmath>
 #include <cstdio>
-#include <unordered_set>
 
 #include "engine/base/bytes.hpp"
 
 namespace kiln::protocol {
 namespace {
 
+constexpr std::size_t source_bytes_told = 1024;  // of an expression; a longer one is found by its pointer
 constexpr std::int64_t integer_magnitude_max = (std::int64_t(1) << 53) - 1;
 
 // Builds the value while it counts; the first violation stops the parse.
@@ -35,12 +35,13 @@ class LimitedReader : public nlohmann::json_sax<Json> {
   bool string(std::string& value) override { return put(std::move(value)); }
   bool binary(Json::binary_t&) override { return fail("binary value", "JSON"); }
   bool start_object(std::size_t) override { return open(Json::object()); }
-  bool end_object() override { keys_.pop_back(); return close(); }
+  bool end_object() override { return close(); }
   bool start_array(std::size_t) override { return open(Json::array()); }
-  bool end_array() override { keys_.pop_back(); return close(); }
+  bool end_array() override { return close(); }
   bool key(std::string& name) override {
-    if (!keys_.back().insert(name).second) return fail("duplicate key \"" + name.substr(0, 100) + "\"", "each key once");
-    pending_ = std::move(name);
+    const auto [member, fresh] = stack_.back()->get_ref<Json::object_t&>().try_emplace(std::move(name));
+    if (!fresh) return fail("duplicate key \"" + member->first.substr(0, 100) + "\"", "each key once");
+    member_ = &member->second;
     return true;
   }
   bool parse_error(std::size_t position, const std::string&, const nlohmann::detail::exception& e) override {
@@ -76,15 +77,13 @@ class LimitedReader : public nlohmann::json_sax<Json> {
     if (stack_.empty()) { root_ = std::move(value); return &root_; }
     Json& parent = *stack_.back();
     if (parent.is_array()) { parent.push_back(std::move(value)); return &parent.back(); }
-    Json& slot = parent[pending_];
-    slot = std::move(value);
-    return &slot;
+    *member_ = std::move(value);
+    return member_;
   }
   bool open(Json container) {
     if (stack_.size() >= limits_.depth_max) return fail("nested too deeply", "at most " + std::to_string(limits_.depth_max) + " levels");
     if (!count()) return false;
     stack_.push_back(place(std::move(container)));
-    keys_.emplace_back();
     return true;
   }
   bool close() { stack_.pop_back(); return true; }
@@ -92,8 +91,8 @@ class LimitedReader : public nlohmann::json_sax<Json> {
   const Limits& limits_;
   Json root_;
   std::vector<Json*> stack_;
-  std::vector<std::unordered_set<std::string>> keys_;
-  std::string pending_, message_, expected_;
+  Json* member_ = nullptr;  // of the object on top: where the value of the key just read goes
+  std::string message_, expected_;
   std::size_t nodes_ = 0;
   std::optional<std::size_t> offset_;
 };
@@ -188,7 +187,7 @@ Json diagnostic_json(const Diagnostic& d) {
   if (!d.expected.empty()) value["expected"] = d.expected;
   if (!d.found.empty()) value["found"] = d.found;
   if (!d.hint.empty()) value["hint"] = d.hint;
-  if (!d.source.empty()) value["source"] = d.source;
+  if (!d.source.empty() && d.source.size() <= source_bytes_told) value["source"] = d.source;
   if (d.offset) { value["offset"] = *d.offset; value["length"] = d.length; }
   return value;
 }
@@ -281,7 +280,8 @@ Result<const Json*> Fields::object(const std::string& name) const {
 }
 
 Status Fields::only(std::initializer_list<const char*> known) const {
-  if (!object_.is_object()) return Error(ErrorCode::invalid_argument, pointer_ + ": expected an object, found " + short_text(object_));
+  if (!object_.is_object())
+    return Error(ErrorCode::invalid_argument, (pointer_.empty() ? "" : pointer_ + ": ") + "expected an object, found " + short_text(object_));
   for (const auto& [name, value] : object_.items()) {
     if (std::any_of(known.begin(), known.end(), [&](const char* k) { return name == k; })) continue;
     Diagnostic d;

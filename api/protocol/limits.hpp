@@ -1,4 +1,4 @@
-// Every limit of the service, all settable, all told in `hello`. Defaults are the documented ones (PROTOCOL.md, "Limits").
+// Every limit of the service, all told in `hello`, all settable but the last two. Defaults are the documented ones (PROTOCOL.md, "Limits").
 #pragma once
 
 #include <cstdint>

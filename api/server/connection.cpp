@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/dispatch.hpp>
 #include <cerrno>
@@ -15,6 +16,8 @@ using protocol::Request;
 using service::Reply;
 
 namespace {
+
+constexpr std::size_t fds_per_message = 64;  // both ways
 
 // The line of a result that is text already.
 std::string text_line(const Json& id, const std::string& result) {
@@ -32,7 +35,8 @@ Json result_of(Reply&& reply) {
 Connection::Connection(Socket socket, service::ConnectionId id, service::Peer peer, const protocol::Limits& limits,
                        service::Service& service, ConnectionOwner& owner)
     : socket_(std::move(socket)), id_(id), peer_(peer), limits_(limits), service_(service), owner_(owner),
-      stall_timer_(socket_.get_executor()), fds_timer_(socket_.get_executor()), splitter_(limits.line_bytes_max) {
+      stall_timer_(socket_.get_executor()), fds_timer_(socket_.get_executor()),
+      pending_timer_(socket_.get_executor()), splitter_(limits.line_bytes_max) {
   socket_.non_blocking(true);
 }
 
@@ -49,6 +53,7 @@ void Connection::close(const std::string& reason) {
   socket_.close(ignored);
   stall_timer_.cancel();
   fds_timer_.cancel();
+  pending_timer_.cancel();
   fds_.clear();
   pending_.clear();
   output_.clear();
@@ -75,7 +80,7 @@ void Connection::read_some() {
 // One recvmsg. False when the connection was closed.
 bool Connection::receive(std::string& bytes) {
   char buffer[64 << 10];
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 64)];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * fds_per_message)];
   iovec vector{buffer, sizeof buffer};
   msghdr message{};
   message.msg_iov = &vector;
@@ -157,7 +162,7 @@ void Connection::take_item(protocol::Item item, const std::shared_ptr<Batch>& ba
 void Connection::take_request(Request request, const std::shared_ptr<Batch>& batch) {
   auto fds = claim_fds(request.fds);
   if (request.method == "$/cancel") {
-    if (const auto it = request.params.find("id"); it != request.params.end()) service_.cancel(id_, *it);
+    if (const auto it = request.params.find("id"); it != request.params.end() && !cancel_pending(*it)) service_.cancel(id_, *it);
     if (!request.notification) answer(request.id, Error(ErrorCode::protocol_error, "$/cancel is a notification: send it without an id"), batch);
     return;
   }
@@ -171,8 +176,42 @@ void Connection::take_request(Request request, const std::shared_ptr<Batch>& bat
                                std::to_string(limits_.batch_max) + " waiting on this connection", true), batch);
     return;
   }
-  pending_.push_back({std::move(request), std::move(*fds), batch});
+  Deadline deadline;
+  if (request.deadline_ms >= 0) deadline = Deadline::after(std::chrono::milliseconds(request.deadline_ms));
+  pending_.push_back({std::move(request), std::move(*fds), batch, deadline});
   start_pending();
+  if (!pending_.empty()) watch_pending();
+}
+
+// Whether the id is that of a request that waits; it is answered and waits no more.
+bool Connection::cancel_pending(const Json& id) {
+  const auto it = std::find_if(pending_.begin(), pending_.end(),
+                               [&](const Pending& p) { return !p.request.notification && p.request.id == id; });
+  if (it == pending_.end()) return false;
+  const auto batch = it->batch;
+  pending_.erase(it);
+  answer(id, Error(ErrorCode::cancelled, "cancelled"), batch);
+  return true;
+}
+
+// Answers requests whose deadline passes while they wait.
+void Connection::watch_pending() {
+  Deadline next;
+  std::deque<Pending> late;
+  std::erase_if(pending_, [&](Pending& p) {
+    if (!p.deadline.passed()) { next = next.earlier(p.deadline); return false; }
+    late.push_back(std::move(p));
+    return true;
+  });
+  for (const auto& p : late)
+    if (!p.request.notification)
+      answer(p.request.id, Error(ErrorCode::deadline_exceeded, "the request's deadline passed while " +
+                                 std::to_string(limits_.requests_in_flight_max) + " others were in flight", true), p.batch);
+  if (closed_ || next.never()) return;
+  pending_timer_.expires_after(std::chrono::milliseconds(next.left_ms()));
+  pending_timer_.async_wait([self = shared_from_this()](const boost::system::error_code& error) {
+    if (!error && !self->closed_) self->watch_pending();
+  });
 }
 
 Result<std::vector<UniqueFd>> Connection::claim_fds(int count) {
@@ -209,22 +248,22 @@ void Connection::start_pending() {
   while (!closed_ && !pending_.empty() && in_flight_ < limits_.requests_in_flight_max) {
     auto next = std::move(pending_.front());
     pending_.pop_front();
-    dispatch(std::move(next.request), std::move(next.fds), std::move(next.batch));
+    dispatch(std::move(next));
   }
   starting_ = false;
 }
 
-void Connection::dispatch(Request request, std::vector<UniqueFd> fds, std::shared_ptr<Batch> batch) {
+void Connection::dispatch(Pending next) {
   ++in_flight_;
   service::Call call;
   call.connection = id_;
-  call.fds = std::move(fds);
-  if (request.deadline_ms >= 0) call.deadline = Deadline::after(std::chrono::milliseconds(request.deadline_ms));
-  const Json id = request.id;
-  const bool notification = request.notification;
+  call.fds = std::move(next.fds);
+  call.deadline = next.deadline;
+  const Json id = next.request.id;
+  const bool notification = next.request.notification;
   const auto answered = std::make_shared<bool>(false);  // of the server's thread
   call.progress = notification ? [](Json) {} : progress_sender(id, answered);
-  call.reply = [self = shared_from_this(), id, notification, batch = std::move(batch), answered](Reply reply) {
+  call.reply = [self = shared_from_this(), id, notification, batch = std::move(next.batch), answered](Reply reply) {
     auto shared = std::make_shared<Reply>(std::move(reply));
     asio::dispatch(self->socket_.get_executor(), [self, id, notification, batch, answered, shared] {
       *answered = true;
@@ -232,7 +271,7 @@ void Connection::dispatch(Request request, std::vector<UniqueFd> fds, std::share
     });
   };
   call.takes_text = true;
-  call.request = std::move(request);
+  call.request = std::move(next.request);
   service_.call(std::move(call));
 }
 
@@ -280,35 +319,18 @@ void Connection::batch_reply(const std::shared_ptr<Batch>& batch, Json reply, st
 
 void Connection::send(std::string bytes, std::vector<UniqueFd> fds) {
   if (closed_) return;
+  // One answer may be larger than the limit; what counts is what an earlier one left unsent.
+  if (output_bytes_ > limits_.output_bytes_max) return close("the client does not read: unsent output over the limit");
   if (output_.empty()) progressed_ = Clock::now();
   output_bytes_ += bytes.size();
   output_.push_back({std::move(bytes), 0, std::move(fds)});
   if (!writing_) write_some();
-  if (!closed_ && output_bytes_ > limits_.output_bytes_max) close("the client does not read: unsent output over the limit");
 }
 
 void Connection::write_some() {
   while (!output_.empty()) {
     Output& next = output_.front();
-    iovec vector{next.bytes.data() + next.sent, next.bytes.size() - next.sent};
-    msghdr message{};
-    message.msg_iov = &vector;
-    message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 64)];
-    if (next.sent == 0 && !next.fds.empty()) {
-      const auto count = std::min<std::size_t>(next.fds.size(), 64);
-      message.msg_control = control;
-      message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
-      cmsghdr* c = CMSG_FIRSTHDR(&message);
-      c->cmsg_level = SOL_SOCKET;
-      c->cmsg_type = SCM_RIGHTS;
-      c->cmsg_len = CMSG_LEN(sizeof(int) * count);
-      for (std::size_t i = 0; i < count; ++i) {
-        const int fd = next.fds[i].get();
-        std::memcpy(CMSG_DATA(c) + i * sizeof(int), &fd, sizeof fd);
-      }
-    }
-    const auto sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+    const auto sent = send_part(next);
     if (sent < 0) {
       if (errno == EINTR) continue;
       if (errno == EAGAIN) return wait_writable();
@@ -320,6 +342,33 @@ void Connection::write_some() {
     if (next.sent == next.bytes.size()) output_.pop_front();
   }
   end_if_done();
+}
+
+// One sendmsg, what it returned. Descriptors go with the first byte of what is sent: of a batch with more of them than one
+// message takes, each message but the last carries one byte of the line.
+long Connection::send_part(Output& next) {
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * fds_per_message)];
+  const auto count = std::min(next.fds.size() - next.fds_sent, fds_per_message);
+  const bool more = next.fds_sent + count < next.fds.size();
+  iovec vector{next.bytes.data() + next.sent, more ? 1 : next.bytes.size() - next.sent};
+  msghdr message{};
+  message.msg_iov = &vector;
+  message.msg_iovlen = 1;
+  if (count > 0) {
+    message.msg_control = control;
+    message.msg_controllen = CMSG_SPACE(sizeof(int) * count);
+    cmsghdr* c = CMSG_FIRSTHDR(&message);
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int) * count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const int fd = next.fds[next.fds_sent + i].get();
+      std::memcpy(CMSG_DATA(c) + i * sizeof(int), &fd, sizeof fd);
+    }
+  }
+  const auto sent = ::sendmsg(socket_.native_handle(), &message, MSG_NOSIGNAL | MSG_DONTWAIT);
+  if (sent > 0) next.fds_sent += count;
+  return sent;
 }
 
 void Connection::wait_writable() {

@@ -44,12 +44,21 @@ class Connection : public std::enable_shared_from_this<Connection> {
     std::string bytes;
     std::size_t sent = 0;
     std::vector<UniqueFd> fds;
+    std::size_t fds_sent = 0;
   };
   // Replies of one batch are gathered and sent as one array.
   struct Batch {
     protocol::Json replies = protocol::Json::array();
     std::size_t waiting = 0;
     std::vector<UniqueFd> fds;
+  };
+
+  // A request that was read and waits until fewer are in flight.
+  struct Pending {
+    protocol::Request request;
+    std::vector<UniqueFd> fds;
+    std::shared_ptr<Batch> batch;
+    Deadline deadline;
   };
 
   void wait_readable();
@@ -61,24 +70,22 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take_item(protocol::Item item, const std::shared_ptr<Batch>& batch);
   void take_request(protocol::Request request, const std::shared_ptr<Batch>& batch);
   Result<std::vector<UniqueFd>> claim_fds(int count);
+  bool cancel_pending(const protocol::Json& id);
+  void watch_pending();
   void start_pending();
-  void dispatch(protocol::Request request, std::vector<UniqueFd> fds, std::shared_ptr<Batch> batch);
   std::function<void(protocol::Json)> progress_sender(const protocol::Json& id, std::shared_ptr<const bool> answered);
+  void dispatch(Pending next);
   void finish(const protocol::Json& id, bool notification, service::Reply reply, const std::shared_ptr<Batch>& batch);
   void answer(const protocol::Json& id, const Error& error, const std::shared_ptr<Batch>& batch);
   void batch_reply(const std::shared_ptr<Batch>& batch, protocol::Json reply, std::vector<UniqueFd> fds);
   void send(std::string bytes, std::vector<UniqueFd> fds);
   void write_some();
+  long send_part(Output& next);
   void wait_writable();
   void watch_stall();
   void watch_fds();
   void end_if_done();
 
-  struct Pending {
-    protocol::Request request;
-    std::vector<UniqueFd> fds;
-    std::shared_ptr<Batch> batch;
-  };
 
   Socket socket_;
   service::ConnectionId id_;
@@ -86,7 +93,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   const protocol::Limits& limits_;
   service::Service& service_;
   ConnectionOwner& owner_;
-  asio::steady_timer stall_timer_, fds_timer_;
+  asio::steady_timer stall_timer_, fds_timer_, pending_timer_;
   protocol::LineSplitter splitter_;
   std::deque<std::pair<UniqueFd, Clock::time_point>> fds_;
   std::deque<Pending> pending_;

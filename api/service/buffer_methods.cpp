@@ -13,11 +13,10 @@ Json buffer_json(std::uint64_t id, const Buffer& buffer) {
           {"allocated", buffer.allocated()}};
 }
 
-// Books the buffer on the connection, within the limits.
+// Books the buffer on the connection, within its limits.
 Result<std::uint64_t> add_buffer(const CallPtr& call, const std::shared_ptr<Buffer>& buffer) {
-  auto& state = call->state;
-  const auto& limits = state.options.limits;
-  std::lock_guard lock(state.mutex);
+  const auto& limits = call->state.options.limits;
+  std::lock_guard lock(call->state.mutex);
   auto& connection = *call->connection;
   if (connection.gone) return Error(ErrorCode::cancelled, "the connection is gone");
   if (connection.buffers.size() >= limits.buffers_max)
@@ -25,10 +24,6 @@ Result<std::uint64_t> add_buffer(const CallPtr& call, const std::shared_ptr<Buff
   if (connection.buffers.size() >= limits.fds_held_max)
     return Error(ErrorCode::resource_limit, "this connection holds " + std::to_string(limits.fds_held_max) +
                  " descriptors: put several tensors into one buffer, at offsets");
-  if (buffer->size() > state.buffer_bytes_max - state.buffer_bytes)
-    return Error(ErrorCode::resource_limit, "all clients' buffers together may have " + std::to_string(state.buffer_bytes_max) + " bytes; " +
-                 std::to_string(state.buffer_bytes) + " are taken", true);
-  state.buffer_bytes += buffer->size();
   const auto id = connection.buffer_next++;
   connection.buffers.emplace(id, buffer);
   return id;
@@ -37,7 +32,6 @@ Result<std::uint64_t> add_buffer(const CallPtr& call, const std::shared_ptr<Buff
 }  // namespace
 
 void release_buffers(ServiceState& state, ConnectionState& connection) {
-  for (const auto& [id, buffer] : connection.buffers) state.buffer_bytes -= buffer->size();
   // Unmapping talks to device processes: not under the lock, not on the server's thread.
   auto buffers = std::make_shared<std::map<std::uint64_t, std::shared_ptr<Buffer>>>(std::move(connection.buffers));
   connection.buffers.clear();
@@ -60,6 +54,9 @@ void buffer_register(const CallPtr& call) {
   if (call->fields.has("size") && *size == 0) return call->answer(call->fields.error("size", "at least 1 byte"));
   auto buffer = Buffer::import(std::move(call->call.fds[0]), std::uint64_t(*offset), std::uint64_t(*size));
   if (!buffer) return call->answer(std::move(buffer).error());
+  auto share = call->state.memory->take((*buffer)->memory_bytes());
+  if (!share) return call->answer(std::move(share).error());
+  (*buffer)->hold(std::move(*share));
   auto id = add_buffer(call, *buffer);
   if (!id) return call->answer(std::move(id).error());
   call->answer(buffer_json(*id, **buffer));
@@ -68,10 +65,11 @@ void buffer_register(const CallPtr& call) {
 void buffer_alloc(const CallPtr& call) {
   auto size = call->fields.integer("size", 1, std::int64_t(1) << 46);
   if (!size) return call->answer(std::move(size).error());
-  if (std::uint64_t(*size) > call->state.buffer_bytes_max)
-    return call->answer(Error(ErrorCode::resource_limit, "all clients' buffers together may have " + std::to_string(call->state.buffer_bytes_max) + " bytes"));
+  auto share = call->state.memory->take(std::uint64_t(*size));
+  if (!share) return call->answer(std::move(share).error());
   auto buffer = Buffer::allocate(std::uint64_t(*size));
   if (!buffer) return call->answer(std::move(buffer).error());
+  (*buffer)->hold(std::move(*share));
   UniqueFd fd(::dup((*buffer)->client_fd()));
   if (!fd) return call->answer(errno_error(errno, "duplicate the buffer's descriptor"));
   auto id = add_buffer(call, *buffer);
@@ -83,25 +81,23 @@ void buffer_alloc(const CallPtr& call) {
   call->answer(std::move(reply));
 }
 
+// The buffer is the connection's until this request's turn: launches that were asked for before it find it, and its memory and
+// its place among the connection's buffers count until it is given back.
 void buffer_unregister(const CallPtr& call) {
   auto id = call->fields.integer("buffer", 1, (std::int64_t(1) << 53) - 1);
   if (!id) return call->answer(std::move(id).error());
-  std::shared_ptr<Buffer> buffer;
-  {
-    std::lock_guard lock(call->state.mutex);
-    const auto it = call->connection->buffers.find(std::uint64_t(*id));
-    if (it != call->connection->buffers.end()) {
-      buffer = it->second;
-      call->state.buffer_bytes -= buffer->size();
-      call->connection->buffers.erase(it);
-    }
-  }
-  if (!buffer) return call->answer(Error(ErrorCode::not_found, "this connection has no buffer " + std::to_string(*id)));
-  run_in_order(call, [call, buffer](std::function<void()> done) mutable {
-    call->state.pool.run([call, buffer = std::move(buffer), done = std::move(done)]() mutable {
+  run_in_order(call, [call, id = std::uint64_t(*id)](TurnPtr turn) {
+    call->state.pool.run([call, id, turn = std::move(turn)] {
+      if (!call->begin_work()) return;
+      std::shared_ptr<Buffer> buffer;
+      {
+        std::lock_guard lock(call->state.mutex);
+        auto found = call->connection->buffers.extract(id);
+        if (found) buffer = std::move(found.mapped());
+      }
+      if (!buffer) return call->answer(Error(ErrorCode::not_found, "this connection has no buffer " + std::to_string(id)));
       buffer.reset();
       call->answer(Json::object());
-      done();
     });
   });
 }

@@ -76,13 +76,20 @@ Result<std::shared_ptr<Buffer>> Buffer::import(UniqueFd fd, std::uint64_t offset
   buffer->inode_ = info.st_ino;
   buffer->writable_ = (flags & O_ACCMODE) == O_RDWR;
   KILN_CHECK(buffer->keep_from_shrinking());
+  if (!buffer->writable_) buffer->reopen_for_reading();
   return buffer;
+}
+
+// Kernels before 6.7 share memory that is sealed against writing only through a descriptor that is open for reading alone.
+void Buffer::reopen_for_reading() {
+  UniqueFd reading(::open(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  if (reading) fd_ = std::move(reading);
 }
 
 // Sealed against shrinking: map it. Cannot be sealed: work on a copy.
 Status Buffer::keep_from_shrinking() {
   const int seals = ::fcntl(fd_.get(), F_GET_SEALS);
-  if (seals >= 0 && (seals & F_SEAL_WRITE)) writable_ = false;
+  if (seals >= 0 && (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE))) writable_ = false;  // either forbids mappings to write through
   const bool page_aligned = offset_ % std::uint64_t(::sysconf(_SC_PAGESIZE)) == 0;
   if (page_aligned && seals >= 0 && ((seals & F_SEAL_SHRINK) || ::fcntl(fd_.get(), F_ADD_SEALS, F_SEAL_SHRINK) == 0)) {
     struct stat info{};  // it may have shrunk before the seal

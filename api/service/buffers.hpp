@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "api/service/memory_budget.hpp"
 #include "engine/base/fd.hpp"
 #include "engine/base/result.hpp"
 #include "engine/device/device.hpp"
@@ -28,6 +29,9 @@ class Buffer {
   [[nodiscard]] bool writable() const { return writable_; }
   [[nodiscard]] bool copied() const { return shadow_.valid(); }
   [[nodiscard]] bool allocated() const { return allocated_; }
+  // What the buffer counts with its copy, and the share that pays for it, given once.
+  [[nodiscard]] std::uint64_t memory_bytes() const { return copied() ? 2 * size_ : size_; }
+  void hold(MemoryShare share) { share_ = std::move(share); }
   // What the devices map: the client's memory, or the shadow of a copied buffer.
   [[nodiscard]] int mapped_fd() const { return copied() ? shadow_.get() : fd_.get(); }
   [[nodiscard]] std::uint64_t mapped_offset() const { return copied() ? 0 : offset_; }
@@ -45,7 +49,9 @@ class Buffer {
  private:
   Buffer() = default;
   Status keep_from_shrinking();
+  void reopen_for_reading();
 
+  MemoryShare share_;  // first: counted until all below is gone
   UniqueFd fd_, shadow_;
   Mapping shadow_bytes_;
   std::uint64_t offset_ = 0, size_ = 0, device_ = 0, inode_ = 0;

@@ -36,7 +36,7 @@ void hello(const CallPtr& call) {
   for (const auto& name : state.session->device_names()) devices.push_back({{"name", name}});
   call->answer(Json{{"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)},
                     {"build", state.options.build_id}, {"pid", ::getpid()}, {"connection", call->connection->id},
-                    {"limits", limits_json(state.options.limits, state.buffer_bytes_max)}, {"devices", std::move(devices)}});
+                    {"limits", limits_json(state.options.limits, state.memory->bytes_max())}, {"devices", std::move(devices)}});
 }
 
 void ping(const CallPtr& call) { call->answer(Json::object()); }
@@ -115,7 +115,7 @@ void engine_stats(const CallPtr& call) {
     std::uint64_t buffers = 0;
     for (const auto& [id, connection] : state.connections) buffers += connection->buffers.size();
     value["service"] = {{"requests", state.requests}, {"errors", state.errors}, {"running", state.running}, {"launches", state.launches},
-                        {"buffers", buffers}, {"buffer_bytes", state.buffer_bytes}};
+                        {"buffers", buffers}, {"buffer_bytes", state.memory->used()}, {"deadlines", state.deadlines.waiting()}};
   }
   if (state.options.server_stats) value["server"] = state.options.server_stats();
   call->answer(std::move(value));

@@ -1,4 +1,4 @@
-#include <sstream>
+#include <algorithm>
 
 #include "api/service/report.hpp"
 #include "api/service/state.hpp"
@@ -116,12 +116,40 @@ void prepared(const std::shared_ptr<Preparation>& all, std::size_t index, Result
   release_share(*all);
 }
 
-// Longest first, by what a program's target and extents say: work grows with the product of what is set.
-double expected_cost(const jit::CompileRequest& request) {
-  double cost = double(request.program->launches.size() + request.program->params.size());
-  for (const auto& launch : request.program->launches) cost += double(launch.body.size());
-  return request.target.rfind("host", 0) == 0 ? cost : cost * 2;
+std::size_t statements(const tile::Body& body) {
+  std::size_t count = 0;
+  for (const auto& statement : body) {
+    ++count;
+    if (const auto* loop = std::get_if<tile::For>(&statement.node)) count += statements(loop->body);
+    else if (const auto* choice = std::get_if<tile::If>(&statement.node)) count += statements(choice->then) + statements(choice->otherwise);
+    else if (const auto* map = std::get_if<tile::Map>(&statement.node)) count += map->body.size();
+  }
+  return count;
 }
+
+// How long compiles take, to start the longest first: by those of the same program and architecture that this daemon knows, and
+// by the number of statements where it knows none. Those come first: how long they take is not known to be short.
+class ExpectedTimes {
+ public:
+  explicit ExpectedTimes(jit::Session& session) {
+    for (const auto& kernel : session.kernels()) {
+      auto& longest_ms = longest_ms_[name(kernel->metadata.program, kernel->metadata.target)];
+      longest_ms = std::max(longest_ms, kernel->metadata.compile_ms);
+    }
+  }
+  // Larger: earlier.
+  [[nodiscard]] std::pair<std::size_t, double> of(const jit::CompileRequest& request) const {
+    const auto known = longest_ms_.find(name(request.program->name, request.target));
+    if (known != longest_ms_.end()) return {0, known->second};
+    std::size_t count = 1;
+    for (const auto& launch : request.program->launches) count += statements(launch.body);
+    return {count, 0};
+  }
+
+ private:
+  static std::string name(const std::string& program, const std::string& target) { return target.substr(0, target.find(':')) + " " + program; }
+  std::unordered_map<std::string, double> longest_ms_;
+};
 
 Result<jit::CompileRequest> compile_request(const CallPtr& call, const Json& params, const std::string& pointer) {
   const protocol::Fields fields(params, pointer);
@@ -130,7 +158,12 @@ Result<jit::CompileRequest> compile_request(const CallPtr& call, const Json& par
   request.program = known.program;
   request.program_digest = known.sha256;
   KILN_TRY(request.bindings, read_bindings(params));
-  KILN_TRY(request.target, fields.text_or("target", "host"));
+  if (fields.has("target")) {
+    KILN_TRY(request.target, fields.text_or("target", ""));
+  } else {  // what the device that it is to run on takes
+    KILN_TRY(const auto device, fields.text_or("device", "host"));
+    KILN_TRY(request.target, call->state.session->device_target(device));
+  }
   KILN_TRY(request.must_hit, fields.boolean_or("must_hit", false));
   KILN_TRY(request.explain_key, fields.boolean_or("explain_key", false));
   request.owner = call->call.connection;
@@ -174,15 +207,16 @@ void kernel_prepare(const CallPtr& call) {
   all->call = call;
   all->total = (*kernels)->size();
   all->left = all->total + 1;  // one for this loop
-  struct Planned { std::size_t index; Result<jit::CompileRequest> request; double cost; };
+  struct Planned { std::size_t index; Result<jit::CompileRequest> request; std::pair<std::size_t, double> expected; };
   std::vector<Planned> planned;
+  const ExpectedTimes times(*call->state.session);
   for (std::size_t i = 0; i < all->total; ++i) {
     all->results.push_back(nullptr);
     auto request = compile_request(call, (**kernels)[i], "/params/kernels/" + std::to_string(i));
-    const double cost = request ? expected_cost(*request) : 0;
-    planned.push_back({i, std::move(request), cost});
+    const auto expected = request ? times.of(*request) : std::pair<std::size_t, double>();
+    planned.push_back({i, std::move(request), expected});
   }
-  std::stable_sort(planned.begin(), planned.end(), [](const Planned& a, const Planned& b) { return a.cost > b.cost; });
+  std::stable_sort(planned.begin(), planned.end(), [](const Planned& a, const Planned& b) { return a.expected > b.expected; });
   for (auto& p : planned) {
     if (!p.request) { prepared(all, p.index, p.request.error()); continue; }
     call->state.session->compile(std::move(*p.request), [all, index = p.index](Result<jit::CompileOutcome> outcome) {

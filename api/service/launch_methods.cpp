@@ -1,5 +1,5 @@
 #include <algorithm>
-#include <atomic>
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -22,22 +22,27 @@ struct Argument {
 };
 
 struct LaunchJob {
+  TurnPtr turn;                            // first: the next one starts when all of this one is given back
   CallPtr call;
-  std::function<void()> done;
   std::shared_ptr<const jit::Kernel> kernel;
   std::shared_ptr<const bound::Program> program;
   std::string device_name;
   device::Device* device = nullptr;
+  jit::LoadedKernelPtr loaded;
   std::vector<Argument> arguments;
   bool verify = false;
+  MemoryShare before_memory;
   std::vector<UniqueFd> before;            // verify: the tensors as they were, one a tensor
   double launch_ms = 0;
-  std::atomic<std::uint64_t> deadline{0};  // its entry in the deadline watch
 
+  // What it holds is free when the client knows; then the next one starts.
   void answer(Reply reply) {
-    if (const auto id = deadline.load()) call->state.deadlines.remove(id);
+    arguments.clear();
+    before.clear();
+    before_memory = MemoryShare();
+    loaded.reset();
     call->answer(std::move(reply));
-    done();
+    turn.reset();
   }
   [[nodiscard]] const std::string& name(std::size_t index) const { return tensor_name(kernel->metadata, program.get(), index); }
   [[nodiscard]] bool has_argument(const std::string& wanted) const {
@@ -171,8 +176,11 @@ Status copy_out(LaunchJob& job) {
   return ok();
 }
 
-// A copy of every tensor as the launch finds it.
+// A copy of every tensor as the launch finds it; it counts as the clients' buffers do.
 Status take_before(LaunchJob& job) {
+  std::uint64_t bytes = 0;
+  for (const auto& a : job.arguments) bytes += a.buffer ? a.bytes : 0;
+  KILN_TRY(job.before_memory, job.call->state.memory->take(bytes));
   for (const auto& a : job.arguments) {
     if (!a.buffer) { job.before.emplace_back(); continue; }
     KILN_TRY(auto fd, create_memfd("kiln-before", std::max<std::size_t>(a.bytes, 1)));
@@ -209,45 +217,39 @@ void finish_verify(const JobPtr& job) {
 }
 
 void launched(const JobPtr& job, Result<device::LaunchReport> report) {
+  job->loaded.reset();
+  auto& call = *job->call;
   if (!report) {
     auto error = std::move(report).error();
-    const bool timed_out = error.code == ErrorCode::cancelled && !job->call->call.cancel.cancelled() && job->call->call.deadline.passed();
-    if (timed_out) error = Error(ErrorCode::deadline_exceeded, "the launch was not done at its deadline", true);
+    if (auto status = call.not_stopped(); error.code == ErrorCode::cancelled && !status) error = std::move(status).error();
     return job->answer(std::move(error));
   }
   job->launch_ms = report->duration_ms;
-  const bool copies = std::any_of(job->arguments.begin(), job->arguments.end(), [](const Argument& a) { return a.buffer && a.buffer->copied(); });
+  if (job->verify) {
+    call.wait_again();
+    return call.state.interpretations.run([job] {
+      if (!job->call->begin_work()) return;
+      if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
+      finish_verify(job);
+    });
+  }
   auto finish = [job] {
     if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
-    if (job->verify) return finish_verify(job);
     job->answer(Json{{"key", job->kernel->key.hex()}, {"duration_ms", job->launch_ms}, {"device", job->device_name}});
   };
-  if (copies || job->verify) job->call->state.pool.run(finish);
+  const bool copies = std::any_of(job->arguments.begin(), job->arguments.end(), [](const Argument& a) { return a.buffer && a.buffer->copied(); });
+  if (copies) call.state.pool.run(finish);
   else finish();
 }
 
-// Cancel and deadline reach the device from here on.
-void watch(const JobPtr& job, device::LaunchId id) {
-  auto& call = *job->call;
-  device::Device* device = job->device;
-  std::function<void()> stop = [device, id] { device->cancel(id); };
-  job->deadline = call.state.deadlines.add(call.call.deadline, stop);
-  bool cancelled = call.call.cancel.cancelled();
-  if (!call.call.request.id.is_null()) {
-    std::lock_guard lock(call.state.mutex);
-    const auto it = call.connection->calls.find(protocol::dump(call.call.request.id));
-    if (it != call.connection->calls.end()) it->second.also = stop;
-    cancelled = cancelled || call.call.cancel.cancelled();
-  }
-  if (cancelled) stop();
-}
-
 Status submit(const JobPtr& job) {
+  auto& call = *job->call;
+  KILN_CHECK(call.not_stopped());
   if (job->verify && !job->program)
     return Error(ErrorCode::invalid_argument, "the interpreter needs the program: name program and set instead of key");
-  KILN_TRY(job->device, job->call->state.session->device(job->device_name));
+  KILN_TRY(job->device, call.state.session->device(job->device_name));
   KILN_CHECK(read_arguments(*job));
-  KILN_TRY(const auto kernel, job->call->state.session->load(job->kernel, job->device_name));
+  KILN_TRY(job->loaded, call.state.session->load(job->kernel, job->device_name));
   KILN_CHECK(copy_in(*job));
   if (job->verify) KILN_CHECK(take_before(*job));
   std::vector<device::LaunchArgument> arguments;
@@ -258,33 +260,33 @@ Status submit(const JobPtr& job) {
     }
     arguments.push_back(std::move(argument));
   }
-  if (job->call->call.cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled");
+  KILN_CHECK(call.not_stopped());
   {
-    std::lock_guard lock(job->call->state.mutex);
-    ++job->call->state.launches;
+    std::lock_guard lock(call.state.mutex);
+    ++call.state.launches;
   }
-  const auto id = job->device->launch(kernel->id, std::move(arguments), job->call->connection->id,
-                                      [job, kernel](Result<device::LaunchReport> report) { launched(job, std::move(report)); });
-  watch(job, id);
+  device::Device* device = job->device;
+  const auto id = device->launch(job->loaded->id, std::move(arguments), call.connection->id,
+                                 [job](Result<device::LaunchReport> report) { launched(job, std::move(report)); });
+  call.work_stops_by([device, id] { device->cancel(id); });
   return ok();
 }
 
 void start_launch(const CallPtr& call, bool verify) {
   auto device = call->fields.text_or("device", "host");
   if (!device) return call->answer(std::move(device).error());
-  run_in_order(call, [call, verify, name = *device](std::function<void()> done) {
+  run_in_order(call, [call, verify, name = *device](TurnPtr turn) {
     auto job = std::make_shared<LaunchJob>();
+    job->turn = std::move(turn);  // whatever ends this request, also an error on the way to its kernel, lets the next one start
     job->call = call;
     job->device_name = name;
     job->verify = verify;
-    // Whatever ends this request (also an error on the way to its kernel) lets the next one start.
-    auto end = std::shared_ptr<void>(nullptr, [done = std::move(done)](void*) { done(); });
-    job->done = [] {};
-    with_kernel(call, [job, end](std::shared_ptr<const jit::Kernel> kernel, std::shared_ptr<const bound::Program> program) {
+    with_kernel(call, [job](std::shared_ptr<const jit::Kernel> kernel, std::shared_ptr<const bound::Program> program) {
       job->kernel = std::move(kernel);
       job->program = std::move(program);
-      job->call->state.pool.run([job, end] {
-        job->done = [end]() mutable { end.reset(); };
+      auto& threads = job->verify ? job->call->state.interpretations : job->call->state.pool;
+      threads.run([job] {
+        if (!job->call->begin_work()) return;
         if (auto status = submit(job); !status) job->answer(std::move(status).error());
       });
     });
@@ -292,32 +294,6 @@ void start_launch(const CallPtr& call, bool verify) {
 }
 
 }  // namespace
-
-// The queue's front is the job that runs. Only its `done` takes it off, and that one picks the next under the same lock, so that
-// a job is started once.
-void run_in_order(const CallPtr& call, std::function<void(std::function<void()> done)> job) {
-  auto& state = call->state;
-  auto connection = call->connection;
-  auto done = [&state, connection] {
-    std::function<void()> finished, next;  // destroyed outside of the lock: they hold calls
-    {
-      std::lock_guard lock(state.mutex);
-      finished = std::move(connection->launches.front());
-      connection->launches.pop_front();
-      if (!connection->launches.empty()) next = connection->launches.front();
-      else if (connection->gone) release_buffers(state, *connection);
-    }
-    finished = nullptr;
-    if (next) next();
-  };
-  std::function<void()> first;
-  {
-    std::lock_guard lock(state.mutex);
-    connection->launches.push_back([job = std::move(job), done] { job(done); });
-    if (connection->launches.size() == 1) first = connection->launches.front();
-  }
-  if (first) first();
-}
 
 void kernel_launch(const CallPtr& call) { start_launch(call, false); }
 void kernel_verify(const CallPtr& call) { start_launch(call, true); }

@@ -48,6 +48,7 @@ void ThreadPool::work() {
     self.called = false;
     idle_.push_back(&self);
     self.wake.wait(lock, [&] { return self.called || ending_; });
+    if (!self.called) std::erase(idle_, &self);  // woken by the end: nobody may call a thread that returns
   }
 }
 
@@ -73,6 +74,11 @@ std::uint64_t DeadlineWatch::add(const Deadline& deadline, std::function<void()>
 void DeadlineWatch::remove(std::uint64_t id) {
   std::lock_guard lock(mutex_);
   waiting_.erase(id);
+}
+
+std::size_t DeadlineWatch::waiting() {
+  std::lock_guard lock(mutex_);
+  return waiting_.size();
 }
 
 void DeadlineWatch::work() {
@@ -102,46 +108,34 @@ void DeadlineWatch::work() {
   }
 }
 
-ActiveCall::~ActiveCall() {
-  if (!answered_) answer(Error(ErrorCode::internal, "the request ended without an answer"));
+namespace {
+
+std::uint64_t memory_bytes_max(const protocol::Limits& limits) {
+  if (limits.buffer_bytes_max > 0) return limits.buffer_bytes_max;
+  return std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE)) / 2;
 }
 
-void ActiveCall::answer(Reply reply) {
-  if (answered_.exchange(true)) return;
-  {
-    std::lock_guard lock(state.mutex);
-    if (!call.request.id.is_null()) connection->calls.erase(protocol::dump(call.request.id));
-    if (!reply.result) ++state.errors;
-  }
-  call.reply(std::move(reply));
-  std::lock_guard lock(state.mutex);
-  --state.running;
-  state.idle.notify_all();
-}
+}  // namespace
 
-void ActiveCall::answer_text(std::string json, std::vector<UniqueFd> fds) {
-  Reply reply(Json{});
-  if (call.takes_text) reply.text = std::move(json);
-  else reply.result = Json::parse(json, nullptr, false);
-  reply.fds = std::move(fds);
-  answer(std::move(reply));
-}
+ServiceState::ServiceState(ServiceOptions o, std::shared_ptr<jit::Session> s)
+    : options(std::move(o)), session(std::move(s)), catalog(options.programs_folder),
+      memory(std::make_shared<MemoryBudget>(memory_bytes_max(options.limits))) {}
 
 namespace {
 
 class ServiceImpl final : public Service {
  public:
-  ServiceImpl(ServiceOptions options, std::shared_ptr<jit::Session> session) : state_(std::move(options), std::move(session)) {
-    state_.buffer_bytes_max = state_.options.limits.buffer_bytes_max;
-    if (state_.buffer_bytes_max == 0)
-      state_.buffer_bytes_max = std::uint64_t(::sysconf(_SC_PHYS_PAGES)) * std::uint64_t(::sysconf(_SC_PAGESIZE)) / 2;
-  }
+  ServiceImpl(ServiceOptions options, std::shared_ptr<jit::Session> session) : state_(std::move(options), std::move(session)) {}
 
+  // Answered is not over: jobs that hold their connection's turn still use the state.
   ~ServiceImpl() override {
-    cancel_all();
+    std::vector<ConnectionId> open;
     std::unique_lock lock(state_.mutex);
-    state_.idle.wait(lock, [this] { return state_.running == 0; });
+    for (const auto& [id, connection] : state_.connections) open.push_back(id);
     lock.unlock();
+    for (const auto id : open) disconnected(id);
+    lock.lock();
+    state_.idle.wait(lock, [this] { return state_.running == 0 && state_.ordered == 0; });
   }
 
   void connected(ConnectionId id, const Peer& peer) override {
@@ -154,7 +148,7 @@ class ServiceImpl final : public Service {
 
   void disconnected(ConnectionId id) override {
     ConnectionPtr connection;
-    std::vector<Stopper> stoppers;
+    std::vector<CallPtr> calls;
     {
       std::lock_guard lock(state_.mutex);
       const auto it = state_.connections.find(id);
@@ -162,45 +156,52 @@ class ServiceImpl final : public Service {
       connection = it->second;
       connection->gone = true;
       state_.connections.erase(it);
-      for (const auto& [call, stopper] : connection->calls) stoppers.push_back(stopper);
-      if (connection->launches.empty()) release_buffers(state_, *connection);
+      add_calls(*connection, calls);
+      if (connection->ordered.empty()) release_buffers(state_, *connection);
     }
-    for (const auto& stopper : stoppers) stop(stopper);
+    for (const auto& call : calls) stop_call(*call, ErrorCode::cancelled);
   }
 
   void call(Call call) override {
     const auto* method = method_named(call.request.method);
+    const auto id = call.request.id.is_null() ? std::string() : protocol::dump(call.request.id);
     CallPtr active;
-    bool draining = false;
+    bool draining = false, id_in_use = false;
     {
       std::lock_guard lock(state_.mutex);
       const auto it = state_.connections.find(call.connection);
       if (it == state_.connections.end()) return;
+      auto& connection = *it->second;
       draining = state_.draining;
       ++state_.running;
       ++state_.requests;
-      if (!call.request.id.is_null()) it->second->calls[protocol::dump(call.request.id)] = Stopper{call.cancel, nullptr};
-      active = std::make_shared<ActiveCall>(state_, std::move(call), it->second);
+      const auto number = state_.call_next++;
+      const auto token = call.cancel;
+      active = std::make_shared<ActiveCall>(state_, std::move(call), it->second, number);
+      connection.calls.emplace(number, RunningCall{active, token, false, nullptr});
+      if (!id.empty()) id_in_use = !connection.call_ids.emplace(id, number).second;
     }
+    if (id_in_use) return active->answer(Error(ErrorCode::protocol_error, "a request with this id is in flight: " + id));
     if (!method) return active->answer(Error(ErrorCode::method_not_found, "no method \"" + active->call.request.method.substr(0, 100) + "\"; rpc.discover lists them"));
     if (draining) return active->answer(Error(ErrorCode::busy, "the daemon is ending", true));
     if (method->administrator && !active->connection->peer.administrator)
       return active->answer(Error(ErrorCode::permission_denied, std::string(method->name) + " is for the daemon's own user"));
     if (auto status = check_params(*method, active->params()); !status) return active->answer(std::move(status).error());
-    if (method->quick) return method->run(active);
-    state_.pool.run([method, active] { method->run(active); });
+    if (method->runs == MethodInfo::Runs::at_once) return method->run(active);
+    auto& threads = method->runs == MethodInfo::Runs::long_work ? state_.long_work : state_.pool;
+    threads.run([method, active] { method->run(active); });
   }
 
   void cancel(ConnectionId id, const Json& request) override {
-    std::optional<Stopper> stopper;
+    CallPtr call;
     {
       std::lock_guard lock(state_.mutex);
       const auto it = state_.connections.find(id);
       if (it == state_.connections.end()) return;
-      const auto call = it->second->calls.find(protocol::dump(request));
-      if (call != it->second->calls.end()) stopper = call->second;
+      const auto number = it->second->call_ids.find(protocol::dump(request));
+      if (number != it->second->call_ids.end()) call = it->second->calls.at(number->second).call.lock();
     }
-    if (stopper) stop(*stopper);
+    if (call) stop_call(*call, ErrorCode::cancelled);
   }
 
   std::uint64_t calls_running() override {
@@ -214,19 +215,19 @@ class ServiceImpl final : public Service {
   }
 
   void cancel_all() override {
-    std::vector<Stopper> stoppers;
+    std::vector<CallPtr> calls;
     {
       std::lock_guard lock(state_.mutex);
-      for (const auto& [id, connection] : state_.connections)
-        for (const auto& [call, stopper] : connection->calls) stoppers.push_back(stopper);
+      for (const auto& [id, connection] : state_.connections) add_calls(*connection, calls);
     }
-    for (const auto& stopper : stoppers) stop(stopper);
+    for (const auto& call : calls) stop_call(*call, ErrorCode::cancelled);
   }
 
  private:
-  static void stop(const Stopper& stopper) {
-    stopper.token.cancel();
-    if (stopper.also) stopper.also();
+  // With the lock held. `calls` is to outlive it: a call that goes answers, which takes the lock.
+  static void add_calls(const ConnectionState& connection, std::vector<CallPtr>& calls) {
+    for (const auto& [number, running] : connection.calls)
+      if (auto call = running.call.lock()) calls.push_back(std::move(call));
   }
 
   // Unknown and missing parameters by the method's own table, the one that rpc.discover shows.

@@ -53,15 +53,16 @@ struct ServiceOptions {
 
 class Service {
  public:
-  virtual ~Service() = default;            // waits for running calls
+  virtual ~Service() = default;            // disconnects whoever is connected; waits until nothing of theirs runs
   static std::unique_ptr<Service> create(ServiceOptions options, std::shared_ptr<jit::Session> session);
 
   virtual void connected(ConnectionId connection, const Peer& peer) = 0;
   // Cancels the connection's calls, releases its buffers and launches in flight; their replies go nowhere.
   virtual void disconnected(ConnectionId connection) = 0;
-  // Starts a call; requests of one connection are given in their order of arrival. Does not block.
+  // Starts a call; requests of one connection are given in their order of arrival. An id that the connection has in flight is
+  // refused (protocol_error). Does not block.
   virtual void call(Call call) = 0;
-  // $/cancel: the call with this id of this connection. Unknown ids are ignored.
+  // $/cancel: the call with this id of this connection; one that only waits is answered at once. Unknown ids are ignored.
   virtual void cancel(ConnectionId connection, const protocol::Json& id) = 0;
   virtual std::uint64_t calls_running() = 0;
   // No new work from now on (answered with busy, retryable); running calls go on. cancel_all ends them.

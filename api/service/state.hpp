@@ -1,6 +1,7 @@
 // What the service's methods share. Internal to the room.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -17,8 +18,7 @@
 
 namespace kiln::service {
 
-// A few threads for what may take long: specialization, interpretation, whole-cache scans, copies. The thread that went idle
-// last runs the next job: its stack and its memory are in the processor's caches.
+// A few threads. The one that went idle last runs the next job: its stack and its memory are in the processor's caches.
 class ThreadPool {
  public:
   explicit ThreadPool(int threads);
@@ -45,6 +45,7 @@ class DeadlineWatch {
   ~DeadlineWatch();
   std::uint64_t add(const Deadline& deadline, std::function<void()> job);  // 0 for a deadline that never passes
   void remove(std::uint64_t id);
+  std::size_t waiting();
 
  private:
   void work();
@@ -58,11 +59,21 @@ class DeadlineWatch {
 
 struct ActiveCall;
 using CallPtr = std::shared_ptr<ActiveCall>;
+class Turn;
+using TurnPtr = std::shared_ptr<Turn>;
 
-// How a running call is stopped: its token, and what else must be told (a device).
-struct Stopper {
+// A call as its connection knows it, from its arrival to its answer: how it is stopped.
+struct RunningCall {
+  std::weak_ptr<ActiveCall> call;
   CancelToken token;
-  std::function<void()> also;
+  bool waiting = false;             // for its turn or for a thread: whoever stops it answers it at once
+  std::function<void()> stop_work;  // what must be told beside the token (a device); may be null
+};
+
+// Work that runs when everything that its connection put in order before it is done.
+struct OrderedJob {
+  std::uint64_t call = 0;
+  std::function<void(TurnPtr)> run;
 };
 
 struct ConnectionState {
@@ -71,9 +82,10 @@ struct ConnectionState {
   bool gone = false;
   std::map<std::uint64_t, std::shared_ptr<Buffer>> buffers;
   std::uint64_t buffer_next = 1;
-  std::unordered_map<std::string, Stopper> calls;                              // by dumped request id
+  std::unordered_map<std::uint64_t, RunningCall> calls;       // by ActiveCall::number
+  std::unordered_map<std::string, std::uint64_t> call_ids;    // dumped request id to number; notifications have none
   std::unordered_map<std::string, std::shared_ptr<const bound::Program>> programs;  // by key: this client's own argument names
-  std::deque<std::function<void()>> launches;                                  // in order; the front one is running
+  std::deque<OrderedJob> ordered;                             // the front one has the turn
 };
 using ConnectionPtr = std::shared_ptr<ConnectionState>;
 
@@ -81,12 +93,14 @@ struct ServiceState {
   ServiceOptions options;
   std::shared_ptr<jit::Session> session;
   ProgramCatalog catalog;
-  std::uint64_t buffer_bytes_max = 0;
+  std::shared_ptr<MemoryBudget> memory;        // of all clients' buffers
 
   std::mutex mutex;  // of everything below
-  std::condition_variable idle;
+  std::condition_variable idle;                // running and ordered fell
   std::unordered_map<ConnectionId, ConnectionPtr> connections;
-  std::uint64_t buffer_bytes = 0, running = 0, requests = 0, errors = 0, launches = 0;
+  std::uint64_t running = 0;                   // calls without an answer
+  std::uint64_t ordered = 0;                   // jobs in all connections' queues, whether their calls are answered or not
+  std::uint64_t call_next = 1, requests = 0, errors = 0, launches = 0;
   bool draining = false;
   struct Memo {
     std::string key_hex, rest;                       // rest: outcome_rest
@@ -97,36 +111,71 @@ struct ServiceState {
   std::unordered_map<std::string, Memo> hits;  // answers to compile requests that named a known program
 
   DeadlineWatch deadlines;
-  ThreadPool pool{8};                          // last: its jobs use the rest
+  // Last: their jobs use the rest. What may take seconds has threads of its own, so that launches never wait for it.
+  ThreadPool interpretations{4};               // kernel.verify: copies of its tensors and the interpreter's runs
+  ThreadPool long_work{4};
+  ThreadPool pool{8};
 
-  ServiceState(ServiceOptions o, std::shared_ptr<jit::Session> s)
-      : options(std::move(o)), session(std::move(s)), catalog(options.programs_folder) {}
+  ServiceState(ServiceOptions o, std::shared_ptr<jit::Session> s);
 };
 
-// One request being served; answers exactly once (a dropped call answers with internal).
+// One request being served; answers exactly once (a dropped call answers with internal). Once it has answered, and holds no turn,
+// the service may end: whoever still holds the call touches `state` no more.
 struct ActiveCall {
-  ActiveCall(ServiceState& state, Call call, ConnectionPtr connection)
-      : state(state), call(std::move(call)), connection(std::move(connection)), fields(this->call.request.params, "/params") {}
+  ActiveCall(ServiceState& state, Call call, ConnectionPtr connection, std::uint64_t number)
+      : state(state), call(std::move(call)), connection(std::move(connection)), number(number), fields(this->call.request.params, "/params") {}
   ~ActiveCall();
   void answer(Reply reply);
   void answer_text(std::string json, std::vector<UniqueFd> fds = {});
   [[nodiscard]] const protocol::Json& params() const { return call.request.params; }
+  // From waiting to working: from now on only the work's own end answers. False: it was answered while it waited.
+  [[nodiscard]] bool begin_work();
+  // How the work is stopped, at once if the call was stopped already.
+  void work_stops_by(std::function<void()> stop_work);
+  // Back to waiting, between two pieces of work.
+  void wait_again();
+  // Why to go no further: cancelled, or its deadline passed.
+  [[nodiscard]] Status not_stopped() const;
+  // Has the call stopped at its deadline; a call without one is left alone. Once, when it begins to wait.
+  static void watch_deadline(const CallPtr& call);
 
   ServiceState& state;
   Call call;
   ConnectionPtr connection;
+  const std::uint64_t number;   // within the service
   protocol::Fields fields;
 
  private:
   std::atomic<bool> answered_{false};
+  std::atomic<std::uint64_t> deadline_entry_{0};  // in the deadline watch
 };
+
+// Cancels it or ends it at its deadline (`why`: cancelled, deadline_exceeded). A call that waits is answered at once and leaves
+// its connection's queue; one that works is told and answers when its work has ended.
+void stop_call(ActiveCall& call, ErrorCode why);
+
+// The right of one connection's front job to run. Its end, on any thread, lets the next one start.
+class Turn {
+ public:
+  Turn(ServiceState& state, ConnectionPtr connection) : state_(state), connection_(std::move(connection)) {}
+  Turn(const Turn&) = delete;
+  ~Turn();
+
+ private:
+  ServiceState& state_;
+  const ConnectionPtr connection_;
+};
+// Runs `job` when everything that the connection put in order before it is done; what holds the turn is running. The call waits,
+// so that cancellation and deadline answer it, until the job calls begin_work.
+void run_in_order(const CallPtr& call, std::function<void(TurnPtr)> job);
 
 struct ParamInfo { const char* name; const char* type; bool required; const char* summary; };
 struct MethodInfo {
   const char* name;
   const char* summary;
   bool administrator;  // refused to peers that are let in by group
-  bool quick;          // runs on the server's thread
+  // On the server's thread; on a thread of the pool; on one of those for what may take seconds.
+  enum class Runs : std::uint8_t { at_once, short_work, long_work } runs;
   void (*run)(const CallPtr&);
   std::vector<ParamInfo> params;
 };
@@ -144,8 +193,6 @@ void kernel_unload(const CallPtr& call);
 // launch_methods.cpp
 void kernel_launch(const CallPtr& call);
 void kernel_verify(const CallPtr& call);
-// Runs `job` when everything that the connection put in order before it is done; the job calls `done` once, from any thread.
-void run_in_order(const CallPtr& call, std::function<void(std::function<void()> done)> job);
 // buffer_methods.cpp
 void buffer_register(const CallPtr& call);
 void buffer_alloc(const CallPtr& call);

@@ -17,6 +17,8 @@
 
 namespace kiln::compile {
 
+inline constexpr std::size_t log_bytes_max = std::size_t(64) << 10;  // of a compiler's log that are kept
+
 struct Compiled {
   Metadata metadata;
   Bytes object;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "engine/compile/candidates.hpp"
 #include "engine/compile/code_object.hpp"
 #include "engine/compile/disassemble.hpp"
 #include "engine/compile/hip_metadata.hpp"
@@ -12,7 +13,6 @@
 namespace kiln::compile {
 namespace {
 
-constexpr int attempts_max = 6;   // lowering candidates that are compiled before the least bad one is taken
 constexpr std::size_t text_shown = 4000;
 
 class HipCompiler : public Compiler {
@@ -33,36 +33,19 @@ class HipCompiler : public Compiler {
 
   Result<Compiled> compile(const bound::Program& program, const target::Target& target, Budget& budget) override {
     const auto begin = std::chrono::steady_clock::now();
-    std::optional<Compiled> best;
-    for (int attempt = 0; attempt < attempts_max; ++attempt) {
-      auto lowered = lower::lower(program, target, attempt, budget);
-      if (!lowered && best && lowered.error().code == ErrorCode::not_found) break;
-      if (!lowered) return Error(std::move(lowered).error());
-      KILN_TRY(Compiled compiled, compile_one(program, *lowered, target));
-      compiled.metadata.attempt = attempt;
+    const auto candidate = [&](int attempt) -> Result<Compiled> {
+      KILN_TRY(const auto lowered, lower::lower(program, target, attempt, budget));
+      KILN_TRY(Compiled compiled, compile_one(program, lowered, target));
       KILN_CHECK(budget.spend());
-      const bool clean = badness(compiled.metadata) == 0;
-      if (best && badness(compiled.metadata) >= badness(best->metadata)) continue;
-      if (best)
-        compiled.metadata.decisions.push_back("retry: candidate " + std::to_string(best->metadata.attempt) +
-                                              ": registers spilled");
-      best = std::move(compiled);
-      if (clean) break;
-    }
-    best->metadata.compile_ms =
+      return compiled;
+    };
+    KILN_TRY(Compiled best, best_candidate(candidate));
+    best.metadata.compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
-    return std::move(*best);
+    return best;
   }
 
  private:
-  static std::int64_t badness(const Metadata& metadata) {
-    std::int64_t sum = 0;
-    for (const auto& launch : metadata.launches) {
-      sum += launch.resources.vgpr_spills + launch.resources.sgpr_spills + launch.resources.scratch_bytes;
-    }
-    return sum;
-  }
-
   static ByteView code_of(ByteView bytes, const CodeObject& object, const std::string& name) {
     for (const auto& function : object.functions) {
       if (function.name == name) return bytes.subspan(function.offset, function.size);
@@ -90,7 +73,7 @@ class HipCompiler : public Compiler {
     KILN_TRY(compiled.metadata, hip_metadata(program, lowered, target, code));
     compiled.metadata.compiler = rtc_.description();
     compiled.metadata.source = std::move(text);
-    compiled.metadata.log = output->log.substr(0, std::size_t(64) << 10);
+    compiled.metadata.log = output->log.substr(0, log_bytes_max);
     compiled.metadata.elf_flags = object.elf_flags;
     for (std::size_t i = 0; i < code.size(); ++i)
       KILN_CHECK(add_resources(object, code[i], target, compiled.metadata.launches[i]));

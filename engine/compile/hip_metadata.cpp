@@ -14,6 +14,7 @@ LdsRow lds_row(const profile::LdsInstruction& row, const kernel::Launch& launch)
           .operation = row.operation == target::LdsOperation::read ? "read" : "write",
           .tile = row.tile,
           .name = row.storage >= 0 ? launch.storages[row.storage].name : "",
+          .address = static_cast<std::int64_t>(row.address),
           .bytes = row.bytes,
           .cost = row.cost.cost,
           .active_phases = row.cost.ideal,
@@ -25,7 +26,10 @@ Status add_lds_rows(const kernel::Launch& launch, const target::Target& target,
   KILN_TRY(const auto predicted, profile::lds_instructions(launch, target));
   std::vector<profile::ObjectAccess> accesses;
   for (const auto& instruction : code) {
-    if (auto access = profile::object_access(instruction.text)) accesses.push_back(std::move(*access));
+    auto access = profile::object_access(instruction.text);
+    if (!access) continue;
+    access->address = instruction.address;
+    accesses.push_back(std::move(*access));
   }
   for (const auto& row : profile::object_rows(predicted, accesses, target)) {
     LdsRow out = lds_row(row, launch);

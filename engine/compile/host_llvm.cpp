@@ -75,15 +75,16 @@ struct Spoken {
 };
 void hear(const llvm::DiagnosticInfo* info, void* spoken_to) {
   auto& spoken = *static_cast<Spoken*>(spoken_to);
-  constexpr std::size_t log_bytes_max = 64 << 10;
   if (info->getSeverity() == llvm::DS_Error) spoken.failed = true;
-  if (spoken.log.size() > log_bytes_max ||
+  if (spoken.log.size() >= log_bytes_max ||
       (info->getSeverity() != llvm::DS_Error && info->getSeverity() != llvm::DS_Warning))
     return;
   llvm::raw_string_ostream stream(spoken.log);
   llvm::DiagnosticPrinterRawOStream printer(stream);
   info->print(printer);
   stream << "\n";
+  stream.flush();
+  if (spoken.log.size() > log_bytes_max) spoken.log.resize(log_bytes_max);
 }
 
 Result<std::unique_ptr<llvm::Module>> parse(const std::string& text, llvm::LLVMContext& context) {

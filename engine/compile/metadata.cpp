@@ -114,6 +114,7 @@ void write(Writer& w, const LdsRow& row) {
   w.string(row.operation);
   w.i64(row.tile);
   w.string(row.name);
+  w.i64(row.address);
   w.i64(row.bytes);
   w.i64(row.cost);
   w.i64(row.active_phases);
@@ -127,6 +128,7 @@ LdsRow read_lds_row(Reader& r) {
   row.operation = r.string();
   row.tile = static_cast<int>(r.i64());
   row.name = r.string();
+  row.address = r.i64();
   row.bytes = r.i64();
   row.cost = r.i64();
   row.active_phases = r.i64();

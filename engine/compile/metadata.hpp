@@ -53,6 +53,7 @@ struct LdsRow {                            // one LDS instruction, each once, on
   std::string statement, mnemonic, operation;
   int tile = -1;
   std::string name;
+  std::int64_t address = 0;                // from the kernel's first instruction
   std::int64_t bytes = 0, cost = 0, active_phases = 0;
   bool inferred = false;
 };

@@ -21,6 +21,7 @@ constexpr int poll_ms = 20;                               // how late a cancella
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto frame_limit = std::chrono::seconds(20);    // from an answer's first byte to its last
 constexpr auto reap_limit = std::chrono::milliseconds(500);
+constexpr std::uint64_t compile_files_bytes = 4 << 20;    // of temporary files during one compile, amply
 
 constexpr std::array kept_variables = {"PATH", "HOME", "USER", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "LD_LIBRARY_PATH",
                                        "ROCM_PATH", "HIP_PATH", "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS",
@@ -87,6 +88,20 @@ void PrivateFolder::remove() {
   path_.clear();
 }
 
+std::optional<Error> lacks_room(const std::string& folder, std::uint64_t bytes) {
+  const UniqueFd opened(os::openat(AT_FDCWD, folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct statfs system {};
+  if (!opened || os::fstatfs(opened.get(), &system) != 0) return std::nullopt;
+  const auto block = static_cast<std::uint64_t>(std::max<long>(static_cast<long>(system.f_bsize), 1));
+  const bool no_files = system.f_files > 0 && system.f_ffree == 0;  // 0 files: a file system that counts none
+  if (!no_files && (system.f_blocks == 0 || system.f_bavail >= (bytes + block - 1) / block)) return std::nullopt;
+  const std::string left = no_files ? "no files" : std::to_string((system.f_bavail * block) >> 10) + " KiB";
+  return Error(ErrorCode::disk_full,
+               "the folder for temporary files is full: " + left + " left in " + folder + ", a compile needs " +
+                   std::to_string(bytes >> 10) + " KiB; free some, or set TMPDIR to another folder",
+               true);
+}
+
 Worker::Worker(const WorkerCommand& command, const PoolOptions& options)
     : family_(command.family), resident_bytes_max_(options.resident_bytes_max) {}
 
@@ -104,6 +119,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, cons
                                              : command.why_absent);
   std::unique_ptr<Worker> worker(new Worker(command, options));
   auto folder = PrivateFolder::create(options.temporary_folder);
+  if (!folder && folder.error().code == ErrorCode::disk_full) return std::move(folder).error();
   if (!folder) return refuse(folder.error());
   worker->folder_ = std::move(*folder);
   KILN_TRY(auto sockets, socket_pair());
@@ -133,6 +149,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, cons
 }
 
 Result<Frame> Worker::ask(WorkerFrame kind, ByteView payload, WorkerFrame expected, const Watch& watch) {
+  if (auto full = no_room()) return std::move(*full);
   const auto sent =
       send_frame(socket_.get(), static_cast<std::uint8_t>(kind), payload, {}, watch.work.earlier(watch.request));
   if (!sent) return died();
@@ -183,9 +200,18 @@ Error Worker::died() {
   const auto until = Deadline::after(reap_limit);
   std::optional<std::string> how;
   while (!(how = child_.ended(false)) && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  // hipRTC's LLVM ends its process where a file cannot be written.
+  if (how)
+    if (auto full = no_room()) return std::move(*full);
   if (how) return Error(ErrorCode::worker_died, "the compile worker ended before answering: " + *how, true);
   return kill(Error(ErrorCode::worker_died,
                     "the compile worker closed its socket or stopped reading it, and was killed", true));
+}
+
+// Only hipRTC writes files.
+std::optional<Error> Worker::no_room() const {
+  if (family_ != "hip") return std::nullopt;
+  return lacks_room(std::filesystem::path(folder_.path()).parent_path().string(), compile_files_bytes);
 }
 
 Error Worker::kill(Error why) {

@@ -42,13 +42,18 @@ struct Watch {
   std::function<void()> tick;        // called every 20 ms; may be null
 };
 
+// disk_full, naming the folder, when the file system of `folder` has less than `bytes` or no files left for this user;
+// nothing when it has, or does not say.
+std::optional<Error> lacks_room(const std::string& folder, std::uint64_t bytes);
+
 class Worker {
  public:
   // Starts the command and waits until it is ready. Errors: no_compiler with the reason; cancelled, deadline_exceeded.
   static Result<std::unique_ptr<Worker>> start(const WorkerCommand& command, const PoolOptions& options, Watch watch);
 
   // One request and its answer. Errors: as `failed` answers say; worker_died when it ended, was over a limit, or
-  // answered nonsense; cancelled, deadline_exceeded. Whenever it is no answer of the worker the process is killed: see
+  // answered nonsense; disk_full when its temporary folder has no room for a compile, at once or because it ended of
+  // that; cancelled, deadline_exceeded. Whenever it is no answer of the worker the process is killed: see
   // usable().
   Result<Frame> ask(WorkerFrame kind, ByteView payload, WorkerFrame expected, const Watch& watch);
 
@@ -63,6 +68,7 @@ class Worker {
   Worker(const WorkerCommand& command, const PoolOptions& options);
   Result<Frame> await(const Watch& watch);
   std::optional<Error> over_limit(const Watch& watch);
+  [[nodiscard]] std::optional<Error> no_room() const;
   Error died();
   Error kill(Error why);
 

@@ -12,15 +12,13 @@
 #include <unordered_map>
 
 #include "engine/base/hash.hpp"
+#include "engine/compile/strikes.hpp"
 #include "engine/compile/worker.hpp"
 #include "engine/compile/worker_protocol.hpp"
 
 namespace kiln::compile {
 namespace {
 
-constexpr std::size_t queue_max = 4096;
-constexpr std::size_t struck_max = 1024;  // inputs remembered for having killed a worker
-constexpr auto refusal_life = std::chrono::minutes(10);
 constexpr auto slot_retry = std::chrono::milliseconds(5);
 
 struct Job {
@@ -98,41 +96,6 @@ class Queue {
   std::map<std::uint64_t, std::deque<JobPtr>> by_owner_;
   std::deque<std::uint64_t> turns_;  // owners with jobs, whose turn is first
   std::size_t size_ = 0;
-};
-
-// Inputs that killed workers, in memory only.
-class Strikes {
- public:
-  // Why `input` is refused, or nothing.
-  std::optional<Error> refusal(const Digest& input) {
-    const std::lock_guard lock(mutex_);
-    const auto it = struck_.find(input);
-    if (it == struck_.end() || it->second.count < 2) return std::nullopt;
-    if (std::chrono::steady_clock::now() - it->second.last > refusal_life) {
-      struck_.erase(it);
-      return std::nullopt;
-    }
-    return Error(ErrorCode::worker_died,
-                 "refused: this kernel ended two compile workers, and is not tried again for 10 minutes")
-        .with("the last time: " + it->second.cause);
-  }
-  void add(const Digest& input, const std::string& cause) {
-    const std::lock_guard lock(mutex_);
-    if (struck_.size() >= struck_max) struck_.erase(struck_.begin());
-    auto& strike = struck_[input];
-    ++strike.count;
-    strike.cause = cause;
-    strike.last = std::chrono::steady_clock::now();
-  }
-
- private:
-  struct Strike {
-    int count = 0;
-    std::string cause;
-    std::chrono::steady_clock::time_point last;
-  };
-  std::mutex mutex_;
-  std::map<Digest, Strike> struck_;
 };
 
 struct Slot {
@@ -231,8 +194,8 @@ void Pool::enqueue(JobPtr job) {
     const std::lock_guard lock(mutex_);
     if (closing_) {
       refused = Error(ErrorCode::cancelled, "the compile workers are being shut down", true);
-    } else if (queue_.size() >= queue_max) {
-      refused = Error(ErrorCode::busy, "4096 compiles are queued already", true);
+    } else if (job->is_compile() && queue_.size() >= options_.queue_max) {
+      refused = Error(ErrorCode::busy, std::to_string(queue_.size()) + " compiles are queued already", true);
     } else {
       queue_.push(std::move(job));
       dispatch();

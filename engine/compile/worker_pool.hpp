@@ -20,6 +20,7 @@ struct WorkerCommand {
 struct PoolOptions {
   std::vector<WorkerCommand> commands;
   int workers_max = 0;                      // all families together; 0: cores
+  std::size_t queue_max = 4096;             // compiles that wait for a worker; further ones are refused with busy
   std::chrono::milliseconds compile_deadline{120000};
   std::size_t address_space_bytes_max = std::size_t(16) << 30;   // RLIMIT_AS; not set in sanitizer builds
   std::size_t resident_bytes_max = std::size_t(4) << 30;         // watched; over it the worker is killed

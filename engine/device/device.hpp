@@ -55,7 +55,9 @@ class Device {
   // against TensorInfo::bytes; the device checks them again against its mappings. Errors: cancelled, device_lost (retryable),
   // launch_failed. `done` exactly once.
   virtual LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) = 0;
-  virtual void cancel(LaunchId launch) = 0;    // at most 100 ms until `done` (host: between blocks and in long loops)
+  // A launch that has not started is not started any more, and is done when this returns; one that runs is told to stop:
+  // at most 100 ms until `done` (host: between blocks and in long loops). Never waits for anything that runs.
+  virtual void cancel(LaunchId launch) = 0;
 };
 
 // What a device process runs inside: same interface, in-process.
@@ -67,10 +69,18 @@ struct DeviceProcessOptions {
   std::vector<std::string> command;
   std::string log_path;
   std::vector<std::string> environment;        // NAME=value, whole
-  std::chrono::milliseconds cancel_limit{5000};  // a launch that goes on this long after its cancellation ends the process
+  // A launch that runs on this long after it was told to stop ends the process.
+  std::chrono::milliseconds cancel_limit{5000};
+  // A cancelled launch that the process says nothing about is answered then.
+  std::chrono::milliseconds answer_limit{250};
+  // A process that says nothing for this long, with work in flight, is ended.
+  std::chrono::milliseconds hung_limit{10000};
 };
 // Starts the process on first use; when it dies, launches in flight fail with device_lost and what killed it, the next use
-// starts a new one, maps registered buffers and loads kernels again (ids stay valid). Calls may block while it starts.
+// starts a new one, maps registered buffers and loads kernels again (ids stay valid). What it cannot restore it tries again at
+// the next launch that uses it, which fails with the reason if that does. Calls may block while it starts.
+// A cancelled launch is answered `cancelled` also when the process has to be ended for it, or does not answer; only in that
+// last case it may still touch its buffers, until the process answers or is ended. The log says whose launch it was.
 // Completions come from a thread of their own, in order: a callback may use the device, but must not wait for another launch.
 std::unique_ptr<Device> start_device_process(DeviceProcessOptions options);
 

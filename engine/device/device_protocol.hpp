@@ -4,9 +4,11 @@
 // `done` {request, Status}:
 //   load {request, kernel, Metadata, object}    unload {request, id}
 //   map {request, buffer, offset, size, writable} with the descriptor    unmap {request, id}
+// A load or map of an id that is there already changes nothing.
 // Without `done`: launch {LaunchOrder}, answered at completion by `launched` {launch, Status, duration}; cancel
-// {launch}. An unmap or unload of what launches in flight use is done after them. The process ends when the socket
-// does.
+// {launch}; ping {serial}, answered by `pong` {serial} at once: whatever was sent before it is known then, and what a
+// cancellation before it found waiting is answered already. An unmap or unload of what launches in flight use is done
+// after them. The process ends when the socket does.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +21,9 @@ namespace kiln::device {
 
 inline constexpr int device_descriptor = 3;
 
-enum class DeviceFrame : std::uint8_t { ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched };
+enum class DeviceFrame : std::uint8_t {
+  ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched, ping, pong
+};
 
 struct LoadOrder {
   std::uint64_t request = 0;

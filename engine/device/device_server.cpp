@@ -45,6 +45,7 @@ class Server {
   Status handle(Frame frame);
   void load(const LoadOrder& order);
   void map(const MapOrder& order, const std::vector<UniqueFd>& fds);
+  bool knows(Items Server::* items, std::uint64_t id);
   void remove(Items Server::* items, const RemoveOrder& order);
   void remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local);
   void launch(LaunchOrder order);
@@ -114,12 +115,16 @@ Status Server::handle(Frame frame) {
       cancel(id);
       return {};
     }
+    case DeviceFrame::ping:
+      send(DeviceFrame::pong, frame.payload);
+      return {};
     default:
       return Error(ErrorCode::protocol_error, "a frame that is no request: " + std::to_string(frame.kind));
   }
 }
 
 void Server::load(const LoadOrder& order) {
+  if (knows(&Server::kernels_, order.kernel)) return done(order.request, {});
   const auto load = [&]() -> Result<KernelId> {
     KILN_TRY(const auto metadata, compile::decode_metadata(order.metadata));
     return device_->load(metadata, order.object);
@@ -135,12 +140,19 @@ void Server::load(const LoadOrder& order) {
 void Server::map(const MapOrder& order, const std::vector<UniqueFd>& fds) {
   if (fds.size() != 1)
     return done(order.request, Error(ErrorCode::protocol_error, "a mapping comes with one descriptor"));
+  if (knows(&Server::buffers_, order.buffer)) return done(order.request, {});
   auto local = device_->map(fds[0].get(), order.offset, order.size, order.writable);
   if (local) {
     const std::lock_guard lock(mutex_);
     buffers_[order.buffer].local = *local;
   }
   done(order.request, local ? Status() : Status(std::move(local).error()));
+}
+
+// A client that was not sure whether an order arrived gives it again. Only the executor adds items.
+bool Server::knows(Items Server::* items, std::uint64_t id) {
+  const std::lock_guard lock(mutex_);
+  return (this->*items).contains(id);
 }
 
 void Server::remove(Items Server::* items, const RemoveOrder& order) {

@@ -12,8 +12,8 @@
 
 namespace kiln::jit {
 
-// Thread-safe. A kernel is loaded once per device, also when many ask at once. It is unloaded when nobody holds it any more
-// and it was unloaded by key, or is the one asked for longest ago of more than `loaded_max`.
+// Thread-safe. A kernel is loaded once per device, also when many ask at once. It is unloaded when nobody holds it any
+// more and it was unloaded by key, or is the one asked for longest ago of more than `loaded_max`.
 class LoadedKernels {
  public:
   LoadedKernels(const SessionOptions& options);

@@ -31,6 +31,7 @@ struct LdsInstruction {
   std::string mnemonic;         // "ds_read_b128"
   ConflictCost cost;
   bool inferred = false;        // by an unpublished bank rule
+  std::uint64_t address = 0;    // in the object, from the kernel's first instruction; 0 for predicted ones
   std::vector<std::int64_t> offsets;  // of the lanes of wave 0, bytes; -1: inactive
 };
 // Every LDS instruction of the launch, each once, in program order (loop bodies once). Empty for the host.

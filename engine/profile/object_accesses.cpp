@@ -67,6 +67,7 @@ class Aligner {
   LdsInstruction row(const ObjectAccess& access) {
     LdsInstruction out = access.parts == 2 ? pair(access) : single(access);
     out.mnemonic = access.mnemonic;
+    out.address = access.address;
     out.operation = access.operation;
     out.bytes = access.bytes * access.parts;
     return out;

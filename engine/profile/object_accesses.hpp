@@ -20,6 +20,7 @@ struct ObjectAccess {
   int bytes = 0;                    // a lane and part
   int parts = 1;                    // 2: read2, write2 and their st64 forms
   std::int64_t offsets[2] = {};     // bytes that the instruction adds to the lanes' addresses
+  std::uint64_t address = 0;        // from the kernel's first instruction
 };
 // Empty for everything that is no plain LDS read or write (cross-lane moves and atomics too).
 std::optional<ObjectAccess> object_access(std::string_view text);

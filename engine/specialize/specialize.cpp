@@ -9,7 +9,7 @@
 namespace kiln::specialize {
 namespace {
 
-constexpr std::int64_t grid_max = (std::int64_t(1) << 31) - 1, threads_max = 1024;
+constexpr std::int64_t threads_max = 1024;
 
 // Nodes of a bound body, a statement and an expression node each one; the bodies of unrolled loops count an iteration
 // each.
@@ -91,11 +91,13 @@ class Specializer {
     bool empty = false;
     for (std::size_t axis = 0; axis < 3; ++axis) {
       std::optional<std::int64_t> extent = 1;
-      if (axis < launch.grid.size()) extent = binder.constant(launch.grid[axis], 0, grid_max, "an extent of the grid");
+      if (axis < launch.grid.size())
+        extent = binder.constant(launch.grid[axis], 0, bound::grid_extent_max, "an extent of the grid");
       context_.launch.grid.push_back(extent.value_or(1));
       context_.grid[axis] = {0, std::max<std::int64_t>(context_.launch.grid.back() - 1, 0)};
       empty = empty || context_.launch.grid.back() == 0;
     }
+    check_grid(launch);
     if (nothing_to_write()) {
       empty = true;
       context_.launch.grid[0] = 0;
@@ -150,6 +152,15 @@ class Specializer {
           launch.pointer + "/body", About::size,
           {"the program is larger than " + std::to_string(nodes_after_unrolling_max) + " nodes after unrolling", "", "",
            "make loops serial, or tiles larger"});
+  }
+
+  void check_grid(const tile::Launch& launch) {
+    const auto& grid = context_.launch.grid;
+    if (bound::block_count(grid) <= bound::blocks_max) return;
+    context_.findings.add(launch.pointer + "/grid", About::size,
+                          {"the grid has too many blocks", "at most " + std::to_string(bound::blocks_max) + " together",
+                           std::to_string(grid[0]) + " * " + std::to_string(grid[1]) + " * " + std::to_string(grid[2]),
+                           "larger tiles: set a block tunable"});
   }
 
   void check_lds(const tile::Launch& launch) {

@@ -84,6 +84,19 @@ class AmdObjects(unittest.TestCase):
                 self.assertEqual(report["lds_conflict_cycles"], sum(r["cost"] - r["active_phases"] for r in report["lds_instructions"]))
                 self.assertGreater(report["lds_conflict_cycles"], 0)
 
+    def test_a_row_for_each_lds_instruction(self):
+        attention = ["B=2", "H=4", "HKV=4", "S=512", "SK=512", "D=64", "causal=true", "dtype=bf16"]
+        for target in TARGETS:
+            for program, words in (("gemm", [*SIZES, "dtype=f16"]), ("gemm", [*SIZES, "dtype=i8", "transpose_a=true"]),
+                                   ("gemm", ["M=300", "N=257", "K=129", "dtype=f32"]), ("flash_attention", attention),
+                                   ("softmax", ["M=33", "N=1000", "dtype=f16"])):
+                with self.subTest(target=target, program=program, words=words):
+                    report, path = self.compile(program, target, *words)
+                    listing = tool("objdump", "-d", "--no-show-raw-insn", path)
+                    wanted = re.findall(r"\b(ds_(?:read|write|load|store)\w*)", listing)
+                    self.assertEqual([row["instruction"] for row in report["lds_instructions"]], wanted)
+                    self.assertTrue(all(row["tile"] for row in report["lds_instructions"]))
+
     def test_prefetch_in_the_main_loop(self):
         _, path = self.compile("gemm", "gfx942", *SIZES, "dtype=f16", "transpose_b=true")
         lines = [l.split("//")[0].strip() for l in tool("objdump", "-d", "--no-show-raw-insn", path).splitlines()]

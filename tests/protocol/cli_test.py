@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -19,6 +20,26 @@ WRONG = """{
     {"op": "copy", "from": "Z[0:]", "to": "t"}
   ]}]
 }
+"""
+
+# A daemon of protocol 2, to which every request of protocol 1 is wrong. It ends on SIGTERM.
+OTHER_VERSION = """if True:
+    import json, os, signal, socket, sys, threading
+    signal.signal(signal.SIGTERM, lambda *_: (os.unlink(sys.argv[1]), os._exit(3)))
+    listener = socket.socket(socket.AF_UNIX)
+    listener.bind(sys.argv[1])
+    listener.listen(8)
+    print("ready", flush=True)
+    log = open(sys.argv[2], "w")
+    message = "this daemon speaks protocol 2.0 (build 2), the client 1.0: run `kiln daemon restart`"
+    def serve(connection):
+        for line in connection.makefile():
+            log.write(line)
+            log.flush()
+            answer = {"jsonrpc": "2.0", "id": json.loads(line)["id"], "error": {"code": -32600, "message": message, "data": {"code": "protocol_error"}}}
+            connection.sendall(json.dumps(answer).encode() + b"\\n")
+    while True:
+        threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 """
 
 
@@ -109,6 +130,52 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         stopped = subprocess.run(kiln + ["daemon", "stop"], env=environment, capture_output=True, text=True)
         self.assertEqual((stopped.returncode, stopped.stdout), (0, "stopped\n"))
+
+    def test_relative_paths(self):
+        folder = os.path.join(self.service.folder, "here")
+        os.mkdir(folder)
+        environment = {k: v for k, v in self.service.environment.items() if not k.startswith("KILN_")}
+        for flags, variables in ((["--socket", "rel.sock", "--cache", "store"], {}), ([], {"KILN_SOCKET": "env.sock", "KILN_CACHE_DIR": "store"})):
+            def kiln(*words, status=0):
+                done = subprocess.run([os.path.join(BIN, "kiln"), *flags, "--json", *words], cwd=folder, env=dict(environment, **variables),
+                                      capture_output=True, text=True)
+                self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+                return json.loads(done.stdout)
+            kiln("list")
+            self.assertEqual(kiln("cache", "stats")["path"], os.path.join(folder, "store"))
+            self.assertEqual(os.path.dirname(kiln("daemon", "status")["socket"]), folder)
+            self.assertTrue(kiln("daemon", "stop")["stopped_pid"])
+            wrong = kiln("--worker", "host=./worker", "devices", status=1)
+            self.assertIn("expected an absolute path", wrong["error"]["message"])
+        for name in ("rel.sock", "env.sock"):
+            self.assertFalse(os.path.lexists("/" + name))
+
+    def test_daemon_of_another_version(self):
+        path = os.path.join(self.service.folder, "other.sock")
+        lines = os.path.join(self.service.folder, "other.log")
+        with subprocess.Popen([sys.executable, "-c", OTHER_VERSION, path, lines], stdout=subprocess.PIPE) as other:
+            try:
+                self.assertEqual(other.stdout.readline(), b"ready\n")
+                base = [os.path.join(BIN, "kiln"), "--socket", path, "--cache", self.service.cache]
+                reaper = threading.Thread(target=other.wait)
+                reaper.start()
+
+                def kiln(*words, status=0):
+                    done = subprocess.run(base + list(words), env=self.service.environment, capture_output=True, text=True, timeout=60)
+                    self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+                    return done.stdout + done.stderr
+                self.assertIn("kiln daemon restart", kiln("list", status=1))
+                status = json.loads(kiln("--json", "daemon", "status"))
+                self.assertEqual((status["running"], status["pid"]), (True, other.pid))
+                restarted = json.loads(kiln("--json", "daemon", "restart"))
+                reaper.join(30)
+                self.assertEqual(other.returncode, 3)  # by the signal, after it had refused
+                with open(lines) as file:
+                    self.assertIn('"shutdown"', file.read())
+                self.assertNotEqual(restarted["pid"], other.pid)
+                self.assertEqual(json.loads(kiln("--json", "daemon", "stop"))["stopped_pid"], restarted["pid"])
+            finally:
+                other.kill()
 
     def test_socat(self):
         hello = '{"jsonrpc":"2.0","id":1,"method":"hello"}\n'

@@ -72,14 +72,20 @@ class Deaths(unittest.TestCase):
         self.assertIn("result", answer, answer)
 
     def test_cancel_ends_a_long_launch(self):
-        x, y = self.start_long_launch()
-        start = time.monotonic()
-        self.connection.send({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": "long"}})
-        answer = self.connection.answer()
-        took = time.monotonic() - start
-        self.assertEqual(answer["error"]["data"]["code"], "cancelled")
-        self.assertLess(took, 5, "cancelling took as long as the work")  # the documented bound is 100 ms; a busy machine gets more
-        self.short_launch_works(x, y)
+        """Within 100 ms: the best of ten tries, since a busy machine may leave the client itself waiting that long."""
+        key, (x, y) = self.compile(LONG), self.buffers()
+        took = []
+        while len(took) < 10 and min(took, default=1) >= 0.1:
+            launches = self.service.client().stats()["service"]["launches"]
+            self.connection.send({"jsonrpc": "2.0", "id": "long", "method": "kernel.launch", "params": {"key": key, "args": {"X": x, "Y": y}}})
+            until(lambda: self.service.client().stats()["service"]["launches"] > launches, what="the launch to start")
+            start = time.monotonic()
+            self.connection.send({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": "long"}})
+            answer = self.connection.answer()
+            took.append(time.monotonic() - start)
+            self.assertEqual(answer["error"]["data"]["code"], "cancelled")
+            self.short_launch_works(x, y)
+        self.assertLess(min(took), 0.1, took)
 
     def test_deadline_ends_a_long_launch(self):
         key, (x, y) = self.compile(LONG), self.buffers()
@@ -103,6 +109,56 @@ class Deaths(unittest.TestCase):
         x, y = self.buffers()
         self.short_launch_works(x, y)
         until(lambda: self.service.client().stats()["service"]["buffers"] <= 2, what="the dead client's buffers to go")
+
+    def occupy_every_thread(self):
+        """Connections whose endless launches keep every thread of the host device."""
+        key, busy = self.compile(LONG), []
+        for n in range(len(os.sched_getaffinity(0))):
+            connection = self.service.connect()
+            self.addCleanup(connection.close)
+            args = {name: {"buffer": connection.call("buffer.alloc", {"size": 64})["result"]["buffer"]} for name in "XY"}
+            connection.send({"jsonrpc": "2.0", "id": "busy", "method": "kernel.launch", "params": {"key": key, "args": args}})
+            until(lambda: self.service.client().stats()["service"]["launches"] > n, what="the launch to start")
+            busy.append(connection)
+        return key, busy
+
+    def test_a_launch_that_waits_for_a_thread_takes_nothing_along(self):
+        key, busy = self.occupy_every_thread()
+        pids = children(self.service.process.pid, "kiln-device-host")
+        (x, y), launches = self.buffers(), len(busy)
+        launch = {"jsonrpc": "2.0", "id": "waits", "method": "kernel.launch", "params": {"key": key, "args": {"X": x, "Y": y}}}
+        self.connection.send(launch)
+        until(lambda: self.service.client().stats()["service"]["launches"] > launches, what="the launch to be there")
+        self.connection.send({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": "waits"}})
+        self.assertEqual(self.connection.answer()["error"]["data"]["code"], "cancelled")
+        launch["params"]["deadline_ms"] = 100
+        self.connection.send(launch)
+        self.assertEqual(self.connection.answer()["error"]["data"]["code"], "deadline_exceeded")
+        del launch["params"]["deadline_ms"]
+        self.connection.send(launch)
+        until(lambda: self.service.client().stats()["service"]["launches"] > launches + 2, what="the launch to be there")
+        self.connection.close()
+        until(lambda: self.service.client().stats()["service"]["buffers"] == 2 * len(busy), what="its buffers to go")
+        for connection in busy:
+            connection.send({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": "busy"}})
+            self.assertEqual(connection.answer()["error"]["data"]["code"], "cancelled", "the others' launches went on")
+        self.connection = self.service.connect()
+        self.short_launch_works(*self.buffers())
+        self.assertEqual(children(self.service.process.pid, "kiln-device-host"), pids)
+
+    def test_a_deadline_holds_on_a_device_process_that_does_not_answer(self):
+        key, (x, y) = self.compile(3), self.buffers()
+        args = {"key": key, "args": {"X": x, "Y": y}}
+        self.assertIn("result", self.connection.call("kernel.launch", args))
+        pids = children(self.service.process.pid, "kiln-device-host")
+        for pid in pids:
+            os.kill(pid, signal.SIGSTOP)
+        answer = self.connection.call("kernel.launch", {**args, "deadline_ms": 100})
+        self.assertEqual(answer["error"]["data"]["code"], "deadline_exceeded")
+        for pid in pids:
+            os.kill(pid, signal.SIGCONT)
+        self.short_launch_works(x, y)
+        self.assertEqual(children(self.service.process.pid, "kiln-device-host"), pids, "it was not ended for that")
 
     def test_worker_dies_in_a_compile(self):
         self.compile(5)  # a worker is there

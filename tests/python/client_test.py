@@ -69,6 +69,51 @@ class ClientTest(unittest.TestCase):
         self.assertTrue(result["passed"], result)
         self.assertIn("kernel softmax", kernel.explain()["kernel_program"])
 
+    def buffers(self):
+        return len(self.client.connection.call("buffer.list")[0]["buffers"])
+
+    def test_forgotten_arrays_are_given_back(self):
+        before, files = self.buffers(), len(os.listdir("/proc/self/fd"))
+        for _ in range(200):  # the daemon holds 64
+            self.client.empty((4, 4)).fill_from(range(16))
+        kept = self.client.empty((4,)).numpy()  # the view keeps the memory
+        self.assertEqual(self.buffers(), before + 1)
+        kept[...] = 3
+        del kept
+        self.assertEqual((self.buffers(), len(os.listdir("/proc/self/fd"))), (before, files))
+
+    def test_from_numpy_of_own_memory(self):
+        import numpy
+        before = self.buffers()
+        a = self.client.empty((4, 8))
+        same = self.client.from_numpy(a.numpy())
+        rows = self.client.from_numpy(a.numpy()[2:])
+        self.assertEqual((same.buffer, rows.buffer, rows.offset, rows.shape), (a.buffer, a.buffer, 64, (2, 8)))
+        rows.numpy()[...] = 7
+        self.assertEqual(a.tolist(), [0] * 16 + [7] * 16)
+        result = self.client.empty((2, 8))
+        self.client.run("softmax", arguments={"X": rows, "Y": result}, M=2, N=8)
+        self.assertEqual(result.tolist(), [0.125] * 16)
+        for view in (a.numpy()[:, 1], a.numpy()[0, 1:], a.numpy().T, a.numpy().astype(numpy.float64), a.numpy() + 1):
+            copy = self.client.from_numpy(view)
+            self.assertNotEqual(copy.buffer, a.buffer)
+            numpy.testing.assert_array_equal(copy.numpy(), view)
+        half = self.client.from_numpy(a.numpy(), dtype="f16")
+        self.assertEqual(half.tolist(), a.tolist())
+        a.free()
+        rows.numpy()[...] = 1
+        self.client.run("softmax", arguments={"X": rows, "Y": result}, M=2, N=8)
+        same.free()
+        rows.free()
+        self.assertEqual((a.buffer, rows.buffer), (0, 0))
+        self.assertNotEqual(self.client.from_numpy(a.numpy()).buffer, 0)  # given back: copied
+        del a, same, rows, result, copy, half, view
+        self.assertEqual(self.buffers(), before)
+        with self.service.client() as other:
+            theirs = other.empty((2, 8))
+            with self.assertRaises(ValueError):
+                self.client.compile("softmax", M=2, N=8)(X=theirs, Y=theirs)
+
     def test_errors(self):
         with self.assertRaises(kiln.errors.ProgramInvalid) as raised:
             self.client.compile("gemm", M=-3, N=1, K=1)

@@ -1,8 +1,9 @@
 // A device for tests of the device process: speaks the real protocol through device_main. A kernel's object is a word
 // that says what a launch does: "fill" sets every byte of the arguments' ranges to the scalar argument's first byte;
 // "wait" runs until it is cancelled; "ignore" does not even hear that; "crash" ends the process. An object "bad" is
-// refused at load.
+// refused at load; with the arguments --refuse-while FILE everything is refused, at load and at map, while FILE exists.
 #include <signal.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
@@ -18,8 +19,10 @@ namespace {
 
 class FaultDevice final : public Device {
  public:
+  explicit FaultDevice(std::string refuses_while) : refuses_while_(std::move(refuses_while)) {}
   Result<DeviceInfo> info() override { return DeviceInfo{"host", "host", "fault device", "host", 1, 1 << 20}; }
   Result<KernelId> load(const compile::Metadata&, ByteView object) override {
+    KILN_CHECK(willing());
     if (text(object) == "bad") return Error(ErrorCode::launch_failed, "a bad object");
     const std::lock_guard lock(mutex_);
     kernels_[++last_] = std::string(text(object));
@@ -30,6 +33,7 @@ class FaultDevice final : public Device {
     return kernels_.erase(kernel) ? Status() : Status(Error(ErrorCode::not_found, "no such kernel"));
   }
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override {
+    KILN_CHECK(willing());
     KILN_TRY(auto mapping, Mapping::map(fd, size, writable, static_cast<std::int64_t>(offset)));
     const std::lock_guard lock(mutex_);
     buffers_[++last_] = std::move(mapping);
@@ -63,6 +67,10 @@ class FaultDevice final : public Device {
   }
 
  private:
+  Status willing() const {
+    if (refuses_while_.empty() || ::access(refuses_while_.c_str(), F_OK) != 0) return ok();
+    return Error(ErrorCode::out_of_memory, "told to refuse");
+  }
   Result<LaunchReport> run(KernelId kernel, const std::vector<LaunchArgument>& arguments,
                            const std::atomic<bool>& cancelled) {
     std::unique_lock lock(mutex_);
@@ -82,6 +90,7 @@ class FaultDevice final : public Device {
     return LaunchReport{0.5};
   }
 
+  const std::string refuses_while_;
   std::mutex mutex_;
   std::condition_variable cancelled_;
   std::uint64_t last_ = 100;  // far from the client's ids: a mix-up shows
@@ -92,7 +101,8 @@ class FaultDevice final : public Device {
 
 Result<std::unique_ptr<Device>> make(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments[0] == "--refuse") return Error(ErrorCode::unsupported, "told to refuse");
-  return std::unique_ptr<Device>(std::make_unique<FaultDevice>());
+  const bool sometimes = arguments.size() == 2 && arguments[0] == "--refuse-while";
+  return std::unique_ptr<Device>(std::make_unique<FaultDevice>(sometimes ? arguments[1] : ""));
 }
 
 }  // namespace

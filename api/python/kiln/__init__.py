@@ -8,7 +8,8 @@
     gemm(A=a, B=b, C=c)
     c.numpy()
 
-Standard library only; NumPy is optional. One client may be shared by threads; after ``fork`` connect again.
+Standard library only; NumPy is optional. One client may be shared by threads, and used on both sides of a ``fork``: the child
+connects by itself. A daemon that died is started again by the next request, and arrays live on.
 """
 
 from __future__ import annotations
@@ -54,7 +55,13 @@ class Kernel:
         params = {"key": self.key, "device": device, "args": self._arguments(arguments)}
         if deadline_ms is not None:
             params["deadline_ms"] = deadline_ms
-        answer, _ = self._client.connection.call("kernel.launch", params)
+        call = self._client.connection.call
+        try:
+            answer, _ = call("kernel.launch", params)
+        except errors.NotFound:  # a daemon that was started since, without a cache that it could write
+            if call("kernel.compile", self._request)[0]["key"] != self.key:
+                raise
+            answer, _ = call("kernel.launch", params)
         return float(answer["duration_ms"])
 
     def verify(self, device: str = "host", **arguments: Union[Array, float, int]) -> Dict[str, Any]:
@@ -68,9 +75,11 @@ class Kernel:
         answer, _ = self._client.connection.call("kernel.explain", {"key": self.key})
         return answer
 
-    @staticmethod
-    def _arguments(arguments: Mapping[str, Any]) -> Dict[str, Any]:
-        return {name: {"buffer": value.buffer} if isinstance(value, Array) else value for name, value in arguments.items()}
+    def _arguments(self, arguments: Dict[str, Any]) -> Dict[str, Any]:
+        for name, value in arguments.items():
+            if isinstance(value, Array) and value._client is not self._client:
+                raise ValueError("%s is an array of another client" % name)
+        return arguments
 
     def __repr__(self) -> str:
         return "kiln.Kernel(%s for %s, key %s…)" % (self.info["program"], self.target, self.key[:12])
@@ -120,10 +129,17 @@ class Client:
         return Array(self, shape, dtype)
 
     def from_numpy(self, array: Any, dtype: Optional[str] = None) -> Array:
-        """An array with a NumPy array's contents (one copy, into shared memory). ``dtype`` for bits such as bf16."""
+        """An array with a NumPy array's contents; ``dtype`` for bits such as bf16.
+
+        A view of an array's own memory (``a.numpy()``, a contiguous part of it that begins at a multiple of 16 bytes) is not
+        copied: both arrays are the same memory. Anything else is copied once, into shared memory.
+        """
         name = dtype or numpy_dtype_name(array.dtype)
         if name is None:
             raise ValueError("NumPy dtype %s has no equal here; pass dtype=" % array.dtype)
+        shared = Array.over(self, array, name)
+        if shared is not None:
+            return shared
         result = Array(self, array.shape, name)
         result.numpy()[...] = array
         return result

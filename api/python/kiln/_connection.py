@@ -1,4 +1,4 @@
-"""The connection: newline-delimited JSON-RPC with descriptors over a Unix socket."""
+"""The connection: newline-delimited JSON-RPC with descriptors over a Unix socket, made anew when the daemon died or we forked."""
 
 from __future__ import annotations
 
@@ -8,18 +8,37 @@ import socket
 import struct
 import threading
 import time
+from _weakrefset import WeakSet
 
-from .errors import NotRunning, PermissionDenied, ProtocolError, from_wire
+from .errors import Busy, KilnError, NotRunning, PermissionDenied, ProtocolError, from_wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+    from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
     Progress = Callable[[Dict[str, Any]], None]
 
 PROTOCOL = "1.0"
-_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":")).encode
+_RESTART_S = 20.0  # a daemon that is just ending holds its place until it is gone
 _INT_BYTES = struct.calcsize("i")
+
+# Requests that change nothing when they happen twice: sent again when the daemon died before it answered. The loss of any
+# other one is told, because whether it happened is not known.
+_REPEATABLE = frozenset((
+    "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
+    "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.list", "cache.stats", "cache.list",
+    "cache.verify", "cache.evict", "device.list", "engine.stats"))
+
+
+def _wire(value: Any) -> Any:
+    """JSON of what is no JSON type: arrays, by the id that their memory has on the present connection."""
+    to_wire = getattr(value, "to_wire", None)
+    if to_wire is None:
+        raise TypeError("%s cannot be an argument" % type(value).__name__)
+    return to_wire()
+
+
+_encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_wire).encode
 
 
 def default_socket() -> str:
@@ -32,110 +51,216 @@ def default_socket() -> str:
     return "/tmp/kiln-%d/kiln.sock" % os.geteuid()
 
 
-def find_daemon() -> Optional[str]:
-    """``kilnd``: ``$KILN_DAEMON``, beside this package's checkout (``build/bin``) or installation, or on ``PATH``."""
-    here = os.path.dirname(os.path.abspath(__file__))
-    candidates = [os.environ.get("KILN_DAEMON", ""), os.path.join(here, "bin", "kilnd"),
-                  os.path.join(here, "..", "..", "..", "build", "bin", "kilnd")]
-    for path in candidates:
-        if path and os.access(path, os.X_OK):
-            return os.path.abspath(path)
-    import shutil  # with the next one, a third of this package's import time, and seldom needed
+class Registration:
+    """Memory that the daemon knows by ``id``. The descriptor stays ours, so that the next daemon can be given the same memory."""
 
-    return shutil.which("kilnd")
+    __slots__ = ("fd", "id", "users")
 
+    def __init__(self, fd: int, buffer: int) -> None:
+        self.fd, self.id, self.users = fd, buffer, 1
 
-def _daemon_environment() -> Dict[str, str]:
-    keep = {"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME"}
-    return {k: v for k, v in os.environ.items() if k in keep or k.startswith(("KILN_", "XDG_"))}
+    def close(self, close: Callable[[int], None] = os.close) -> None:
+        if self.fd >= 0:
+            close(self.fd)
+            self.fd = -1
 
-
-def start_daemon(path: str, arguments: Sequence[str] = ()) -> str:
-    """Starts ``kilnd`` for ``path``: ``"ready"`` when it serves, ``"busy"`` when another one holds the place."""
-    daemon = find_daemon()
-    if daemon is None:
-        raise NotRunning("no daemon listens on %s and kilnd was not found: set KILN_DAEMON to its path" % path)
-    import subprocess
-
-    reading, writing = os.pipe()
-    try:
-        child = subprocess.Popen([daemon, "--socket", path, "--auto-started", "--ready-fd", str(writing), *arguments], cwd="/",
-                                 env=_daemon_environment(), pass_fds=(writing,), stdin=subprocess.DEVNULL,
-                                 stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
-        os.close(writing)
-        writing = -1
-        with os.fdopen(reading, "r", errors="replace") as ready:
-            reading = -1
-            said = ready.readline().strip()
-    finally:
-        for fd in (reading, writing):
-            if fd >= 0:
-                os.close(fd)
-    if said not in ("ready", "busy"):
-        raise NotRunning("the daemon did not start: %s" % (said or "exit status %s" % child.wait()))
-    if said == "busy":
-        child.wait()
-    child.returncode = 0  # it lives on by itself
-    return said
+    __del__ = close
 
 
 class Connection:
-    """One socket. Threads may share it: requests are sent one after the other and answered one after the other."""
+    """One socket. Threads may share it: requests are sent one after the other and answered one after the other.
+
+    When the daemon is gone, or this is a forked child, the next request connects again (starting a daemon where the first
+    connect could), registers the live memory there and goes on. A request under way is repeated if that is harmless
+    (compiles, queries); one that runs a kernel raises :class:`errors.NotRunning` with ``retryable`` and is never repeated.
+
+    Attributes:
+        hello: the answer to the newest connection's ``hello``.
+    """
 
     def __init__(self, path: Optional[str] = None, auto_start: bool = True, daemon_arguments: Sequence[str] = ()) -> None:
-        self.path = path or default_socket()
+        self.path = os.path.abspath(path) if path else default_socket()
+        self._auto_start = auto_start
+        self._daemon_arguments = list(daemon_arguments)
+        if self._daemon_arguments:
+            from ._start import absolute_arguments
+
+            self._daemon_arguments = absolute_arguments(daemon_arguments)
         self._lock = threading.Lock()
+        self._socket: Optional[socket.socket] = None
         self._id = 0
         self._buffer = b""
         self._fds: List[int] = []
-        self._pid = os.getpid()
-        end = time.monotonic() + 20
-        while True:
-            self._socket = self._connect(auto_start, daemon_arguments)
+        self._sent = self._answering = self._closed = False  # the first two: of the newest request
+        self._registrations: Set[Registration] = set()
+        self._dropped: List[Registration] = []
+        self.hello: Dict[str, Any] = {}
+        self._open()
+        _connections.add(self)
+
+    def call(self, method: str, params: Optional[Dict[str, Any]] = None, fds: Sequence[int] = (),
+             progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:
+        """One request and its answer: the result and the descriptors that came with it (the caller owns them)."""
+        return self._alone(lambda: self._request(method, params or {}, fds, progress))
+
+    def register(self, fd: int) -> Registration:
+        """Hands a memfd over. The registration owns ``fd``, once it is made."""
+
+        def work() -> Registration:
+            answer, _ = self._request("buffer.register", {"fd": {"fd": 0}}, [fd])
+            made = Registration(fd, answer["buffer"])
+            self._registrations.add(made)
+            return made
+
+        return self._alone(work)
+
+    def share(self, registration: Registration) -> bool:
+        """One user more; False when the memory is not (or no longer) registered here."""
+
+        def work() -> bool:
+            held = registration in self._registrations
+            registration.users += held
+            return held
+
+        return self._alone(work)
+
+    def release(self, registration: Registration) -> None:
+        """One user less; without any, the memory is given back. The daemon answers when launches in flight are done."""
+
+        def work() -> None:
+            registration.users -= 1
+            if registration.users <= 0:
+                self._give_back(registration)
+
+        self._alone(work)
+
+    def drop(self, registration: Registration) -> None:
+        """For finalizers, which may run in any thread and inside any call: only notes it; the next request gives it back."""
+        self._dropped.append(registration)
+
+    def close(self) -> None:
+        """Ends the connection for good. A request that another thread waits for ends with NotRunning."""
+        self._closed = True
+        if self._lock.acquire(blocking=False):
             try:
-                self.hello, _ = self.call("hello", {"protocol": PROTOCOL, "client": "python"})
+                self._let_go()
+            finally:
+                self._lock.release()
+            return
+        running = self._socket
+        if running is not None:
+            try:
+                running.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def _alone(self, work: Callable[[], Any]) -> Any:
+        with self._lock:
+            try:
+                while self._dropped:
+                    try:
+                        self._give_back(self._dropped.pop())
+                    except KilnError:
+                        pass  # nobody waits for this one
+                return work()
+            finally:
+                if self._closed:
+                    self._let_go()
+
+    def _request(self, method: str, params: Dict[str, Any], fds: Sequence[int] = (),
+                 progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:
+        if self._socket is not None:
+            try:
+                return self._exchange(method, params, fds, progress)
+            except NotRunning as error:
+                if self._socket is not None or method == "shutdown":
+                    raise  # an answer; or what was asked for
+                if self._sent and (self._answering or method not in _REPEATABLE):
+                    raise NotRunning("%s; whether %s happened is not known, so it was not repeated" % (error.message, method),
+                                     retryable=True) from None
+        self._open()
+        return self._exchange(method, params, fds, progress)
+
+    def _give_back(self, registration: Registration) -> None:
+        if registration not in self._registrations:
+            return
+        self._registrations.discard(registration)
+        registration.close()
+        if self._socket is None:
+            return
+        try:
+            self._exchange("buffer.unregister", {"buffer": registration.id})
+        except NotRunning:
+            pass  # a connection takes its buffers along
+
+    def _open(self) -> None:
+        """Connects, starting a daemon when there is none, says hello and registers the live memory."""
+        end = time.monotonic() + _RESTART_S
+        while True:
+            self._socket = self._connect(end)
+            try:
+                self.hello, _ = self._exchange("hello", {"protocol": PROTOCOL, "client": "python"})
+                for registration in self._registrations:
+                    answer, _ = self._exchange("buffer.register", {"fd": {"fd": 0}}, [registration.fd])
+                    registration.id = answer["buffer"]
                 return
-            except NotRunning:  # it took the connection and ended before the first reply: another one may serve
-                self.close()
-                self._buffer = b""
-                if not auto_start or time.monotonic() > end:
+            except (NotRunning, Busy):  # it took the connection and ended before the first reply: another one may serve
+                self._disconnect()
+                if not self._auto_start or time.monotonic() > end:
                     raise
                 time.sleep(0.02)
             except BaseException:
-                self.close()
+                self._disconnect()
                 raise
 
-    def _connect(self, auto_start: bool, daemon_arguments: Sequence[str]) -> socket.socket:
-        end = time.monotonic() + 20  # a daemon that is just ending holds the place until it is gone
+    def _connect(self, end: float) -> socket.socket:
         while True:
+            if self._closed:
+                raise NotRunning("this client was closed")
             sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
             try:
                 sock.connect(self.path)
+                _, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
             except (FileNotFoundError, ConnectionRefusedError):
                 sock.close()
-                if not auto_start or time.monotonic() > end:
-                    raise NotRunning("no daemon listens on %s" % self.path) from None
-                if start_daemon(self.path, daemon_arguments) == "busy":
+                if not self._auto_start or time.monotonic() > end:
+                    raise NotRunning("no daemon listens on %s" % self.path, retryable=True) from None
+                from ._start import start_daemon
+
+                if start_daemon(self.path, self._daemon_arguments) == "busy":
                     time.sleep(0.02)
                 continue
-            _, uid, _ = struct.unpack("3i", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+            except BaseException:
+                sock.close()
+                raise
             if uid not in (os.geteuid(), 0):
                 sock.close()
                 raise PermissionDenied("the daemon on %s belongs to another user (uid %d)" % (self.path, uid))
             return sock
 
-    def call(self, method: str, params: Optional[Dict[str, Any]] = None, fds: Sequence[int] = (),
-             progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:
-        """One request and its answer: the result and the descriptors that came with it (the caller owns them)."""
-        if os.getpid() != self._pid:
-            raise NotRunning("this connection belongs to the parent process: connect again after fork")
-        with self._lock:
-            self._id += 1
-            request: Dict[str, Any] = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params or {}}
-            if fds:
-                request["fds"] = len(fds)
-            self._send(_encode(request).encode() + b"\n", fds)
-            return self._answer(self._id, progress)
+    def _exchange(self, method: str, params: Dict[str, Any], fds: Sequence[int] = (),
+                  progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:
+        """One request on the present socket. Without a whole answer to it (an error is one) the socket is closed."""
+        self._sent = False
+        self._id += 1
+        request: Dict[str, Any] = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
+        if fds:
+            request["fds"] = len(fds)
+        data = _encode(request).encode() + b"\n"
+        try:
+            self._send(data, fds)
+            self._sent = True
+            line = self._answer(self._id, progress)
+        except BaseException:  # half a line may be out, or an answer be on its way that nobody waits for
+            self._answering = bool(self._buffer)
+            self._disconnect()
+            raise
+        received, self._fds = self._fds, []
+        if "error" in line:
+            for fd in received:
+                os.close(fd)
+            raise from_wire(line["error"])
+        return line.get("result", {}), received
 
     def _send(self, data: bytes, fds: Sequence[int]) -> None:
         try:
@@ -146,21 +271,14 @@ class Connection:
         except OSError as error:
             raise NotRunning("the daemon went away: %s" % error, retryable=True) from None
 
-    def _answer(self, wanted: int, progress: Optional[Progress]) -> Tuple[Dict[str, Any], List[int]]:
+    def _answer(self, wanted: int, progress: Optional[Progress]) -> Dict[str, Any]:
         while True:
             line = json.loads(self._line().decode())
             if line.get("method") == "$/progress":
                 if progress:
                     progress(line.get("params", {}))
-                continue
-            if line.get("id") != wanted and line.get("id") is not None:
-                continue
-            fds, self._fds = self._fds, []
-            if "error" in line:
-                for fd in fds:
-                    os.close(fd)
-                raise from_wire(line["error"])
-            return line.get("result", {}), fds
+            elif line.get("id") in (wanted, None):
+                return line
 
     def _line(self) -> bytes:
         while b"\n" not in self._buffer:
@@ -180,8 +298,31 @@ class Connection:
         line, _, self._buffer = self._buffer.partition(b"\n")
         return line
 
-    def close(self) -> None:
-        self._socket.close()
+    def _disconnect(self) -> None:
+        if self._socket is not None:
+            self._socket.close()
         for fd in self._fds:
             os.close(fd)
-        self._fds = []
+        self._socket, self._buffer, self._fds = None, b"", []
+
+    def _let_go(self) -> None:
+        self._disconnect()
+        for registration in self._registrations:
+            registration.close()
+        self._registrations.clear()
+
+    def _leave_parent(self) -> None:
+        """In a forked child: the socket is the parent's (closing our copy does not end it), and so is whoever holds the lock."""
+        self._lock = threading.Lock()
+        self._disconnect()
+
+
+_connections: WeakSet[Connection] = WeakSet()
+
+
+def _after_fork_in_child() -> None:
+    for connection in list(_connections):
+        connection._leave_parent()
+
+
+os.register_at_fork(after_in_child=_after_fork_in_child)

@@ -37,6 +37,17 @@ void BlockPool::submit(Grid grid) {
     wake_.notify_all();
 }
 
+bool BlockPool::withdraw(std::uint64_t launch) {
+  std::shared_ptr<Job> job;  // goes without the lock: it holds what its functions hold
+  const std::lock_guard lock(mutex_);
+  const auto found =
+      std::find_if(jobs_.begin(), jobs_.end(), [&](const auto& listed) { return listed->grid.launch == launch; });
+  if (found == jobs_.end() || (*found)->workers.load() > 0) return false;
+  job = std::move(*found);
+  jobs_.erase(found);
+  return true;
+}
+
 // The next job, moved to the back: threads spread over what there is. Waits; null when the pool ends.
 std::shared_ptr<BlockPool::Job> BlockPool::take() {
   std::unique_lock lock(mutex_);

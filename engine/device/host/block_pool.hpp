@@ -19,6 +19,7 @@ namespace kiln::device::host {
 // the grid early (blocks that run already go on to their own end). `finished` is called once, by a pool thread, after
 // the last.
 struct Grid {
+  std::uint64_t launch = 0;  // what withdraw knows it by
   std::int64_t count = 0;
   std::size_t arena_bytes = 0;
   std::function<bool(std::int64_t block, std::uint8_t* arena)> run;
@@ -30,6 +31,8 @@ class BlockPool {
   explicit BlockPool(int threads);
   ~BlockPool();            // waits for blocks that run; grids not finished are never finished
   void submit(Grid grid);  // any thread, also from `finished`
+  // Takes back the grid of a launch when no thread has begun it; true: it is never run and never finished. Any thread.
+  bool withdraw(std::uint64_t launch);
   [[nodiscard]] int threads() const { return static_cast<int>(threads_.size()); }
 
  private:

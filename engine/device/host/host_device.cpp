@@ -58,10 +58,19 @@ std::string processor_name() {
   return "x86-64";
 }
 
+// Of a grid that `countable` holds for.
 std::int64_t block_count(const std::vector<std::int64_t>& grid) {
   std::int64_t count = 1;
   for (const std::int64_t extent : grid) count *= extent;
   return count;
+}
+
+// Whether the blocks can be numbered in 64 bits, whatever the order in which the extents are multiplied.
+bool countable(const std::vector<std::int64_t>& grid) {
+  std::int64_t count = 1;
+  return std::all_of(grid.begin(), grid.end(), [&](std::int64_t extent) {
+    return extent >= 0 && !__builtin_mul_overflow(count, std::max<std::int64_t>(extent, 1), &count);
+  });
 }
 
 class HostDevice : public Device {
@@ -91,6 +100,7 @@ class HostDevice : public Device {
   Result<void*> argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
   void begin_grid(const OrderPtr& order);
   void grid_finished(const OrderPtr& order, Status status);
+  void withdraw(const OrderPtr& order);
   void complete(const OrderPtr& order, Status status);
 
   std::unique_ptr<ObjectLoader> loader_;  // outlives kernels_
@@ -122,7 +132,7 @@ Result<KernelId> HostDevice::load(const compile::Metadata& metadata, ByteView ob
   }
   std::vector<std::string> symbols;
   for (const auto& launch : metadata.launches) {
-    if (launch.grid.size() != 3 || launch.lds_bytes < 0)
+    if (launch.grid.size() != 3 || !countable(launch.grid) || launch.lds_bytes < 0)
       return Error(ErrorCode::corrupt, "host kernel: bad launch description");
     symbols.push_back(launch.symbol);
   }
@@ -246,6 +256,7 @@ void HostDevice::begin_grid(const OrderPtr& order) {
   if (order->grid >= launches.size() || order->cancelled.load() != 0) return complete(order, {});
   const auto& launch = launches[order->grid];
   Grid grid;
+  grid.launch = order->id;
   grid.count = block_count(launch.grid);
   grid.arena_bytes = static_cast<std::size_t>(launch.lds_bytes);
   grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = launch.grid[0],
@@ -256,6 +267,12 @@ void HostDevice::begin_grid(const OrderPtr& order) {
   };
   grid.finished = [this, order](Status status) { grid_finished(order, std::move(status)); };
   pool_.submit(std::move(grid));
+  if (order->cancelled.load() != 0) withdraw(order);  // whoever cancelled it may have come before it was there
+}
+
+// Completes a cancelled launch whose grid waits for a thread.
+void HostDevice::withdraw(const OrderPtr& order) {
+  if (pool_.withdraw(order->id)) complete(order, {});
 }
 
 void HostDevice::grid_finished(const OrderPtr& order, Status status) {
@@ -291,7 +308,7 @@ void HostDevice::complete(const OrderPtr& order, Status status) {
 }
 
 void HostDevice::cancel(LaunchId launch) {
-  OrderPtr waiting;
+  OrderPtr first, waiting;
   {
     const std::lock_guard lock(mutex_);
     for (auto& [stream, queue] : streams_) {
@@ -299,12 +316,16 @@ void HostDevice::cancel(LaunchId launch) {
           std::find_if(queue.begin(), queue.end(), [&](const auto& order) { return order->id == launch; });
       if (found == queue.end()) continue;
       (*found)->cancelled.store(1);
-      if (found == queue.begin()) return;  // it runs: its blocks see the flag
+      if (found == queue.begin()) {  // its blocks see the flag, if any runs
+        first = *found;
+        break;
+      }
       waiting = *found;
       queue.erase(found);
       break;
     }
   }
+  if (first) withdraw(first);
   if (waiting) waiting->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
 }
 

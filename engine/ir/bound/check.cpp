@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t tensor_rank_max = 8, tile_rank_max = 4, map_rank_max = 4, list_max = 1 << 16;
 constexpr std::int64_t tensor_bytes_max = std::int64_t(1) << 62;
-constexpr std::int64_t grid_max = (std::int64_t(1) << 31) - 1;
 constexpr int threads_max = 1 << 16;
 constexpr int stages_max = 64;
 
@@ -85,7 +84,8 @@ class LaunchChecker {
 
   Status run() {
     KILN_NEED(launch_.grid.size() == 3, "a grid without three extents");
-    for (const auto extent : launch_.grid) KILN_NEED(extent >= 0 && extent <= grid_max, "a grid's extent");
+    for (const auto extent : launch_.grid) KILN_NEED(extent >= 0 && extent <= grid_extent_max, "a grid's extent");
+    KILN_NEED(block_count(launch_.grid) <= blocks_max, "a grid's number of blocks");
     KILN_NEED(launch_.threads >= 1 && launch_.threads <= threads_max, "a launch's threads");
     KILN_NEED(launch_.tiles.size() <= list_max && launch_.variables.size() <= list_max, "too many tiles or variables");
     std::int64_t elements_left = tile_elements_max;

@@ -1,5 +1,7 @@
 #include "engine/ir/bound/program.hpp"
 
+#include <algorithm>
+
 #include "engine/ir/bound/arithmetic.hpp"
 
 namespace kiln::bound {
@@ -121,6 +123,16 @@ std::int64_t Tensor::elements_span() const {
     span += (shape[i] - 1) * strides[i];
   }
   return span;
+}
+
+std::int64_t block_count(const std::vector<std::int64_t>& grid) {
+  if (std::find(grid.begin(), grid.end(), 0) != grid.end()) return 0;
+  std::int64_t count = 1;
+  for (const std::int64_t extent : grid) {
+    if (extent > blocks_max / count) return blocks_max + 1;
+    count *= extent;
+  }
+  return count;
 }
 
 std::int64_t Tile::elements() const {

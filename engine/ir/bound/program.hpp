@@ -146,6 +146,10 @@ struct Program {
 Bytes encode(const Program& program, bool with_names);
 Result<Program> decode(ByteView bytes);      // of encode(…, true); corrupt on anything else, never crashes
 
+// The grid's blocks, at most blocks_max + 1: a grid over the limit is told from one within it, whatever its extents (not
+// negative, at most grid_extent_max).
+std::int64_t block_count(const std::vector<std::int64_t>& grid);
+
 // Whether a program is well formed, so that later steps may trust it: ids in range, ranks and types as documented
 // above, variables set before they are used, expressions at most expression_depth_max deep, accesses allowed by the
 // tensors' access, sizes within 64 bits and the limits below. `corrupt`, with the statement's pointer, otherwise.
@@ -156,6 +160,8 @@ inline constexpr int expression_depth_max = 512;  // deeper than a tile program'
 inline constexpr int statement_depth_max = 64;
 inline constexpr std::int64_t tile_elements_max = std::int64_t(1) << 26;    // of all tiles of a launch together
 inline constexpr std::int64_t map_iterations_max = std::int64_t(1) << 31;
+inline constexpr std::int64_t grid_extent_max = (std::int64_t(1) << 31) - 1;
+inline constexpr std::int64_t blocks_max = std::int64_t(1) << 40;           // of a launch
 
 // One statement a line, for people and golden tests.
 std::string print(const Program& program);

@@ -130,6 +130,7 @@ int LdsAccesses::elements(const Role& role, const std::string& path, const Map& 
           const auto index = evaluate(*indices[axis], values);
           if (!index) {  // depends on what is not known here: the whole buffer, by every wave
             bytes.add(lds.offset_bytes, lds.stage_bytes());
+            list_[id].known = false;
             inside = false;
             break;
           }

@@ -29,6 +29,7 @@ struct LdsAccess {
   bool write = false;
   std::vector<ByteSet> waves;    // by wave of the block
   ByteSet all;
+  bool known = true;             // false: which elements, only running tells; every wave counts as touching all
 };
 
 // Makes and keeps accesses; the same statement under the same values of the variables that matter gives the same id.

@@ -169,8 +169,17 @@ std::string print(const Program& program);
 // maps cover their tiles; LDS accesses inside their buffers; every value read was written; a barrier on every path
 // between a write and a read, and a read and an overwrite, of the same LDS bytes by different waves, loop back edges
 // included; tokens waited for; registers fit; LDS fits; matrix instructions exist with the layouts they imply; no
-// barrier under a divergent if.
+// barrier under a divergent if. A diagnostic for each, at the tile program's statement that it comes from.
 Status verify(const Program& program, const target::Target& target);
+// Hints of the kinds of findings that a correct lowering cannot prevent: fragments that registers do not hold, a map
+// whose iterations meet in LDS across waves (for certain, or where only running tells), more statements than are run
+// through.
+inline constexpr const char* registers_hint = "make the tiles smaller or ask for more threads";
+inline constexpr const char* race_hint =
+    "an iteration may not use what another one sets: set in one map, read in the next";
+inline constexpr const char* unknown_race_hint =
+    "use elements in another map than the one that sets them, or by the same indices";
+inline constexpr const char* length_hint = "nest fewer loops, or leave them serial";
 
 // ---- expansion: what a statement is for one lane; shared by emitters, verifier and the conflict counter ----
 

@@ -1,10 +1,16 @@
+#include <algorithm>
+#include <cstdlib>
+
 #include "engine/ir/kernel/verify_steps.hpp"
 
 namespace kiln::kernel {
 
-void Findings::add(const std::string& place, const std::string& reason) {
+void Findings::add(const std::string& place, const std::string& reason, Diagnostic finding) {
   ++count_;
-  if (list_.size() < limit) list_.push_back(place + ": " + reason);
+  if (list_.size() >= limit) return;
+  finding.message = place + ": " + reason;
+  list_.push_back(finding.message);
+  diagnostics_.push_back(std::move(finding));
 }
 
 Status Findings::status() const {
@@ -12,7 +18,36 @@ Status Findings::status() const {
   Error error(ErrorCode::internal, "the kernel program is wrong: " + list_.front());
   error.context = list_;
   if (count_ > list_.size()) error.context.push_back(std::to_string(count_ - list_.size()) + " more findings");
+  error.diagnostics = diagnostics_;
   return error;
+}
+
+std::string pointer_at(const Launch& launch, const std::string& path) {
+  std::string pointer;
+  const Body* body = nullptr;
+  const Stmt* stmt = nullptr;
+  for (std::size_t at = 0; at < path.size();) {
+    const auto slash = std::min(path.find('/', at), path.size());
+    const std::string part = path.substr(at, slash - at);
+    at = slash + 1;
+    if (body == nullptr && stmt == nullptr) {  // "body", or a role's name
+      for (const auto& role : launch.roles) {
+        if (launch.roles.size() == 1 || role.name == part) body = &role.body;
+      }
+    } else if (stmt == nullptr) {
+      const auto number = static_cast<std::size_t>(std::atoll(part.c_str()));
+      if (number >= body->size()) break;
+      stmt = &(*body)[number];
+      if (!stmt->pointer.empty()) pointer = stmt->pointer;
+    } else {
+      const auto* loop = std::get_if<For>(&stmt->node);
+      const auto* branch = std::get_if<If>(&stmt->node);
+      body = loop ? &loop->body : branch ? (part == "then" ? &branch->then : &branch->otherwise) : nullptr;
+      stmt = nullptr;
+    }
+    if (body == nullptr) break;
+  }
+  return pointer;
 }
 
 namespace {

@@ -54,9 +54,11 @@ void check_storage(const Subject& subject, const Storage& storage) {
   }
   std::int64_t elements = 1;
   for (const auto extent : storage.shape) {
-    if (extent < 1 || extent > (1 << 24)) return subject.finding("", storage.name + ": an extent is out of range");
+    if (extent < 1 || extent > bound::tile_elements_max) {
+      return subject.finding("", storage.name + ": an extent is out of range");
+    }
     elements *= extent;
-    if (elements > (1 << 24)) return subject.finding("", storage.name + ": too many elements");
+    if (elements > bound::tile_elements_max) return subject.finding("", storage.name + ": too many elements");
   }
   if (storage.kind == Storage::Kind::lds) return check_lds(subject, storage);
   if (subject.target.is_host()) {

@@ -50,7 +50,7 @@ class Runner {
   void body(const Body& statements, const std::string& path, State& state) {
     for (std::size_t i = 0; i < statements.size(); ++i) {
       if (++steps_ > steps_max) {
-        if (steps_ == steps_max + 1) subject_.finding(path, "too long to check its barriers");
+        if (steps_ == steps_max + 1) subject_.finding(path, "too long to check its barriers", hinted(length_hint));
         return;
       }
       const auto here = path + "/" + std::to_string(i);
@@ -111,11 +111,18 @@ class Runner {
     }
     return "overwrites bytes of " + name(access) + " that another wave wrote at " + a.path + ", no barrier between";
   }
-  // Once for a pair of statements.
+  // Once for a pair of statements. Within one map no barrier can stand: there it is its iterations that meet.
   void report(int before, int access, const std::string& text) {
-    if (reported_.emplace(accesses_[before].path, accesses_[access].path).second) {
-      subject_.finding(accesses_[access].path, text);
-    }
+    if (!reported_.emplace(accesses_[before].path, accesses_[access].path).second) return;
+    const bool iterations = std::find(of_map_.begin(), of_map_.end(), before) != of_map_.end();
+    const bool known = accesses_[before].known && accesses_[access].known;
+    subject_.finding(accesses_[access].path, text,
+                     iterations ? hinted(known ? race_hint : unknown_race_hint) : Diagnostic{});
+  }
+  static Diagnostic hinted(const char* hint) {
+    Diagnostic finding;
+    finding.hint = hint;
+    return finding;
   }
 
   void barrier(State& state, Barrier::Scope scope) {
@@ -161,14 +168,20 @@ class Runner {
     const auto read = [&](const bound::Expr& expr) {
       const int id = static_cast<int>(expr.integer);
       if (expr.kind != bound::Expr::Kind::tile || !subject_.is_lds(id)) return;
-      perform(accesses_.elements(role_, here, node, id, expr.args, false, known_), state);
+      perform_in_map(accesses_.elements(role_, here, node, id, expr.args, false, known_), state);
     };
+    of_map_.clear();
     for (const auto& item : node.body) {
       for (const auto& index : item.indices) for_each_node(*index, read);
       for_each_node(*item.value, read);
       if (item.let >= 0 || item.tensor || !subject_.is_lds(item.target)) continue;
-      perform(accesses_.elements(role_, here, node, item.target, item.indices, true, known_), state);
+      perform_in_map(accesses_.elements(role_, here, node, item.target, item.indices, true, known_), state);
     }
+    of_map_.clear();
+  }
+  void perform_in_map(int access, State& state) {
+    perform(access, state);
+    of_map_.push_back(access);
   }
   void step(const Reduce& node, const std::string& here, State& state) {
     if (!subject_.is_lds(node.scratch)) return;
@@ -239,6 +252,7 @@ class Runner {
   std::vector<Phase> phases_;
   std::map<std::pair<int, int>, bool> conflicts_;
   std::set<std::pair<std::string, std::string>> reported_;
+  std::vector<int> of_map_;  // accesses that the running map has made so far
 };
 
 // Roles run side by side from one barrier of the block to the next.

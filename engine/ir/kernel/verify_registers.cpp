@@ -139,10 +139,13 @@ void check_registers(const Subject& subject) {
     Liveness liveness(subject);
     liveness.body(role.body, {}, subject.path_of(role));
     const int budget = budget_of(subject, role);
-    if (liveness.peak() > budget) {
-      subject.finding(liveness.place(), std::to_string(liveness.peak()) +
-                      " registers are alive at once, the budget is " + std::to_string(budget));
-    }
+    if (liveness.peak() <= budget) continue;
+    Diagnostic finding;
+    finding.expected = "at most " + std::to_string(budget) + " registers a lane";
+    finding.found = std::to_string(liveness.peak()) + " registers a lane alive at once";
+    finding.hint = registers_hint;
+    subject.finding(liveness.place(), std::to_string(liveness.peak()) +
+                    " registers are alive at once, the budget is " + std::to_string(budget), std::move(finding));
   }
 }
 

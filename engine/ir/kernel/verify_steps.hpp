@@ -14,17 +14,23 @@ namespace kiln::kernel {
 // Findings of one program, at most `limit` kept.
 class Findings {
  public:
-  // `place`: "launch gemm_0, body/3/for/2".
-  void add(const std::string& place, const std::string& reason);
+  // `place`: "launch gemm_0, body/3/for/2". `finding`: what else is known of it (the tile program's pointer, what was
+  // expected); its message is made here.
+  void add(const std::string& place, const std::string& reason, Diagnostic finding = {});
   [[nodiscard]] std::size_t count() const { return count_; }
-  // Success, or an internal error whose message is the first finding and whose context lists all.
+  // Success, or an internal error whose message is the first finding, whose context lists all and whose diagnostics say
+  // which statement of the tile program each comes from.
   [[nodiscard]] Status status() const;
 
  private:
   static constexpr std::size_t limit = 50;
   std::vector<std::string> list_;
+  std::vector<Diagnostic> diagnostics_;
   std::size_t count_ = 0;
 };
+
+// The pointer of the statement at a path ("body/3/for/2"), or of the innermost one around it that has one; "" without.
+std::string pointer_at(const Launch& launch, const std::string& path);
 
 // What the passes share about one launch.
 struct Subject {
@@ -39,8 +45,9 @@ struct Subject {
   [[nodiscard]] bool is_regs(int id) const { return is_storage(id) && storage(id).kind == Storage::Kind::regs; }
   // Where a role's body starts: "body", or "<role>" when there are several.
   [[nodiscard]] std::string path_of(const Role& role) const { return launch.roles.size() == 1 ? "body" : role.name; }
-  void finding(const std::string& path, const std::string& reason) const {
-    findings.add("launch " + launch.symbol + (path.empty() ? "" : ", " + path), reason);
+  void finding(const std::string& path, const std::string& reason, Diagnostic more = {}) const {
+    if (more.pointer.empty()) more.pointer = pointer_at(launch, path);
+    findings.add("launch " + launch.symbol + (path.empty() ? "" : ", " + path), reason, std::move(more));
   }
 };
 

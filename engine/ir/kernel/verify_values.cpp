@@ -157,11 +157,12 @@ class Pass {
   }
   void step(const For& node) {
     const auto path = path_;
+    const auto trips = trip_count(node, {});
+    if (trips && *trips == 0) return;  // the body never runs
     const Written before = state_;
     state_.variables.insert(node.var);
     body(node.body, path + "/for");
-    const auto trips = trip_count(node, {});
-    if (!trips || *trips == 0) state_ = before;  // the body may never run
+    if (!trips) state_ = before;  // the body may never run
     state_.variables = before.variables;
   }
   void step(const If& node) {

@@ -28,9 +28,12 @@ class Placer {
  public:
   explicit Placer(kernel::Launch& launch) : launch_(launch) {}
   int count = 0;
+  // Each loop is gone through several times, and so are those in it.
+  [[nodiscard]] bool too_long() const { return steps_ > steps_max; }
 
   void body(kernel::Body& statements, Pending& pending) {
     for (std::size_t i = 0; i < statements.size(); ++i) {
+      if (++steps_ > steps_max) return;
       if (std::holds_alternative<kernel::Barrier>(statements[i].node)) {
         pending = {};
         continue;
@@ -89,7 +92,7 @@ class Placer {
       const int before = count;
       Pending inside = around;
       turn(loop, inside);
-      if (count == before && inside == around) return;
+      if ((count == before && inside == around) || too_long()) return;
       around = std::move(inside);
     }
   }
@@ -188,6 +191,8 @@ class Placer {
   }
 
   std::vector<const kernel::For*> loops_;
+  static constexpr int steps_max = 500000;
+  int steps_ = 0;
   bool probing_ = false, found_ = false;   // probing: nothing is placed, found_ says whether something would be
   kernel::Launch& launch_;
 };
@@ -200,7 +205,7 @@ int place_barriers(kernel::Launch& launch) {
     Pending pending;
     placer.body(role.body, pending);
   }
-  return placer.count;
+  return placer.too_long() ? -1 : placer.count;
 }
 
 }  // namespace kiln::lower::amd

@@ -44,7 +44,6 @@ int vector_of(const Subject& subject, const Plan& plan, int tile) {
 Builder::Builder(const Subject& subject_, const Plan& plan_, Lowered& report_)
     : subject(subject_), plan(plan_), report(report_), facts(subject_.launch.grid),
       tile_storage_(subject_.launch.tiles.size(), -1) {
-  ever_written_ = tile_use(subject, subject.launch.body).written;
   out.variables = subject.launch.variables;
   out.grid = subject.launch.grid;
   out.wave = subject.target.wave;

@@ -105,7 +105,6 @@ class Builder {
   std::string unique(const std::string& name);
 
   std::vector<int> tile_storage_;
-  std::vector<bool> ever_written_;   // by tile, by any statement of the launch: others hold nothing worth keeping
   std::map<std::string, int> names_;
 };
 

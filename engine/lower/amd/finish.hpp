@@ -19,7 +19,8 @@ Touches touches_of(const kernel::Launch& launch, const kernel::Stmt& stmt);
 std::int64_t allocate_lds(kernel::Launch& launch, std::int64_t share_above);
 
 // barriers.cpp: a barrier before each statement that would otherwise meet LDS bytes, or elements of a tensor, that
-// other waves still write or read; loop back-edges included. As few as a forward pass needs. Gives back their number.
+// other waves still write or read; loop back-edges included. As few as a forward pass needs. Gives back their number;
+// -1 when loops are nested so deep that the pass is given up (the launch is of no use then).
 int place_barriers(kernel::Launch& launch);
 
 }  // namespace kiln::lower::amd

@@ -141,6 +141,54 @@ Error too_large(const kernel::Launch& launch, const Subject& subject) {
   return program_error(diagnostic.message, {diagnostic});
 }
 
+// The statement that first touches a tile; the launch where none does.
+std::string pointer_of(const Subject& subject, int tile) {
+  for (const bound::Stmt& stmt : subject.launch.body) {
+    const TileUse use = tile_use(subject, stmt);
+    if (use.read[tile] || use.written[tile]) return stmt.pointer;
+  }
+  return "/launches/0";
+}
+
+// Fragments that all registers of the block's waves together do not hold: no layout is looked for.
+Status check_fragments(const Subject& subject) {
+  const std::int64_t lanes = std::int64_t(1) << (subject.lane_bits() + subject.wave_bits);
+  const std::int64_t most = lanes * subject.target.vgprs_max * 4;
+  Diagnostics mistakes;
+  for (int tile = 0; tile < static_cast<int>(subject.launch.tiles.size()); ++tile) {
+    const bound::Tile& one = subject.tile(tile);
+    const std::int64_t bytes = one.elements() * dtype_bytes(one.dtype);
+    if (one.space == Space::shared || bytes <= most) continue;
+    Diagnostic mistake;
+    mistake.pointer = pointer_of(subject, tile);
+    mistake.message = "the tile '" + one.name + "' does not fit the registers";
+    mistake.expected = "at most " + std::to_string(most) + " bytes in the " + std::to_string(lanes) +
+                       " lanes of a block on " + subject.target.arch;
+    mistake.found = std::to_string(bytes) + " bytes";
+    mistake.hint = kernel::registers_hint;
+    mistakes.add(std::move(mistake));
+  }
+  if (!mistakes.has_errors()) return ok();
+  auto list = mistakes.take();
+  const std::string message = list.front().message;
+  return program_error(message, std::move(list));
+}
+
+Error too_deep(const Subject& subject) {
+  const Site* deepest = &subject.sites.front();
+  for (const Site& site : subject.sites) {
+    if (site.depth > deepest->depth) deepest = &site;
+  }
+  Diagnostic diagnostic;
+  diagnostic.pointer = deepest->stmt->pointer;
+  diagnostic.message = "not yet on " + subject.target.arch + ": " + std::to_string(deepest->depth) +
+                       " loops around a statement, where tiles pass through LDS";
+  diagnostic.hint = kernel::length_hint;
+  Error error(ErrorCode::unsupported, diagnostic.message);
+  error.diagnostics = {std::move(diagnostic)};
+  return error;
+}
+
 // Blocks that are neighbours in a group of rows share operands in the L2; blocks are dealt over the chip's XCDs in
 // turn.
 kernel::BlockOrder order_of(const Subject& subject) {
@@ -166,6 +214,7 @@ Result<kernel::Launch> lower_launch(const Subject& subject, Plan plan, Lowered& 
   const std::int64_t saved = allocate_lds(launch, subject.target.lds_bytes / 2);
   if (launch.lds_bytes > subject.target.lds_bytes) return too_large(launch, subject);
   const int barriers = place_barriers(launch);
+  if (barriers < 0) return too_deep(subject);
   launch.order = order_of(subject);
   if (has_gemm(subject) && subject.target.family == target::Family::cdna) {
     const int own = std::max(1, plan.waves / subject.target.simds);
@@ -190,6 +239,7 @@ Result<Lowered> lower_amd(const bound::Program& source, const target::Target& ta
   bool any_left = attempt == 0;
   for (std::size_t i = 0; i < program.launches.size(); ++i) {
     const Subject subject = survey(program, program.launches[i], target);
+    KILN_CHECK(check_fragments(subject));
     KILN_TRY(Ranked ranked, rank(subject, budget));
     const std::size_t wanted = std::min<std::size_t>(attempt, ranked.plans.size() - 1);
     any_left = any_left || static_cast<std::size_t>(attempt) < ranked.plans.size();

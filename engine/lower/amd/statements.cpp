@@ -266,7 +266,8 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
     const auto layout = scratch_layout(subject.target, {{target::LdsOperation::write, storage(home).reg_layout}},
                                        storage(home).dtype);
     const int scratch = add_lds("scratch", storage(home).dtype, layout);
-    if (access.read || ever_written_[access.tile]) store_lds(scratch, home, to);
+    // What the map does not set keeps its value; a map that sets all of the tile by its own indices needs none.
+    if (access.read_first || !access.direct) store_lds(scratch, home, to);
     moved[access.tile] = scratch;
     if (access.written) back.push_back({access.tile, scratch, true});
   };

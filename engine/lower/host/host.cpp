@@ -2,6 +2,7 @@
 
 #include "engine/lower/host/statements.hpp"
 #include "engine/lower/host/tiles.hpp"
+#include "engine/lower/host/unbuilt.hpp"
 
 namespace kiln::lower::host {
 namespace {
@@ -25,6 +26,7 @@ void describe_tiles(const bound::Launch& launch, const kernel::Launch& out, Lowe
 Result<kernel::Launch> lower_launch(const bound::Program& program, std::size_t number, const target::Target& target,
                                     Lowered& lowered, Budget& budget) {
   const auto& launch = program.launches[number];
+  KILN_CHECK(check_built(launch));
   KILN_TRY(Plans plans, plan_tiles(program, launch, target));
   kernel::Launch out;
   out.symbol = program.name + "_" + std::to_string(number);

@@ -14,6 +14,7 @@
 #include "engine/compile/worker_pool.hpp"
 #include "engine/ir/tile/program.hpp"
 #include "engine/specialize/specialize.hpp"
+#include "tests/differential/host/random_program.hpp"
 #include "tests/support/temporary_folder.hpp"
 
 namespace kiln::compile {
@@ -50,7 +51,11 @@ class HipWorker : public testing::Test {
   static Result<Compiled> compile(const std::string& name, const std::map<std::string, std::string>& set,
                                   const std::string& target_text) {
     KILN_TRY(const auto bytes, read_file(std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + name + ".json"));
-    KILN_TRY(const auto program, tile::read_program(text(bytes)));
+    return compile_text(text(bytes), set, target_text);
+  }
+  static Result<Compiled> compile_text(std::string_view json, const std::map<std::string, std::string>& set,
+                                       const std::string& target_text) {
+    KILN_TRY(const auto program, tile::read_program(json));
     KILN_TRY(const auto target, target::parse_target(target_text));
     Budget budget(10000000);
     KILN_TRY(const auto bound, specialize::specialize(program, {set, {}, {}}, target, budget));
@@ -134,6 +139,30 @@ TEST_P(HipWorkerTargets, RowwisePrograms) {
     expect_llvm_agrees(*compiled);
     EXPECT_EQ(compiled->metadata.launches[0].resources.scratch_bytes, 0);
   }
+}
+
+// Twelve random programs; KILN_SEED and KILN_PROGRAMS choose others.
+TEST_P(HipWorkerTargets, RandomPrograms) {
+  const auto number = [](const char* name, std::uint64_t otherwise) {
+    const char* const given = std::getenv(name);
+    return given == nullptr ? otherwise : std::strtoull(given, nullptr, 10);
+  };
+  const std::uint64_t first = number("KILN_SEED", 1), count = number("KILN_PROGRAMS", 12);
+  std::uint64_t refused = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    test::RandomProgram made = test::random_program(seed);
+    made.set["BM"] = seed % 2 ? "32" : "64";  // tiles that a block's lanes can share out
+    made.set["BN"] = seed % 3 ? "64" : "16";
+    made.set["BK"] = seed % 4 < 2 ? "16" : "32";
+    if (const auto at = made.text.find("\"threads\": \"1\""); at != std::string::npos)
+      made.text.replace(at, 14, "\"threads\": \"128\"");
+    const auto compiled = compile_text(made.text, made.set, GetParam());
+    if (!compiled && compiled.error().code == ErrorCode::unsupported) ++refused;
+    else
+      EXPECT_TRUE(compiled) << "repeat with KILN_SEED=" << seed << " KILN_PROGRAMS=1\n"
+                            << to_text(compiled.error()) << made.text;
+  }
+  EXPECT_LE(refused, count / 4) << "too many programs are not built for AMD targets";
 }
 
 INSTANTIATE_TEST_SUITE_P(Targets, HipWorkerTargets, testing::Values("gfx90a", "gfx942", "gfx950", "gfx1100"),

@@ -34,7 +34,7 @@ Metadata sample() {
   tensor.bytes = 24;
   m.tensors = {tensor};
   m.shared_tiles = {{1, "As", "f16", "xor16(row%8)", {128, 64}, 16384, 2, 8, 8, 9, 8}};
-  m.lds_rows = {{"copy 1", "ds_write_b128", "write", 1, "As", 16, 8, 8, true}};
+  m.lds_rows = {{"copy 1", "ds_write_b128", "write", 1, "As", 24, 16, 8, 8, true}};
   m.lds_conflict_cycles = 1;
   m.bounds_left = {"a row < 3"};
   m.decisions = {"anchor: …"};
@@ -57,6 +57,7 @@ TEST(Metadata, ReadsBackWhatItWrote) {
   EXPECT_EQ(back->tensors[0].dtype, DType::bf16);
   EXPECT_EQ(back->shared_tiles[0].read_cost, 9);
   EXPECT_TRUE(back->lds_rows[0].inferred);
+  EXPECT_EQ(back->lds_rows[0].address, 24);
   EXPECT_EQ(back->elf_flags, 0x54cu);
   EXPECT_EQ(back->compile_ms, 12.5);
 }

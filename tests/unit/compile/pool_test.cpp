@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "engine/base/fd.hpp"
+#include "engine/compile/worker.hpp"
 #include "engine/compile/worker_pool.hpp"
 #include "tests/support/temporary_folder.hpp"
 
@@ -230,6 +232,23 @@ TEST_F(Pool, QueuedWorkIsCancelledAndExpiresWhileAnotherRuns) {
   EXPECT_EQ(lines_of(log()).size(), 1u);
 }
 
+TEST_F(Pool, TheQueueHasTheLimitThatIsSet) {
+  make_gate();
+  auto limited = options();
+  limited.queue_max = 2;
+  const auto pool = WorkerPool::create(limited);
+  auto blocking = start(*pool, program("gate"));
+  wait_for_compiles(1);
+  auto first = start(*pool, program("a")), second = start(*pool, program("b"));
+  const auto refused = start(*pool, program("c")).get();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::busy);
+  EXPECT_TRUE(refused.error().retryable);
+  EXPECT_EQ(refused.error().message, "2 compiles are queued already");
+  open_gate();
+  for (auto* result : {&blocking, &first, &second}) EXPECT_TRUE(result->get());
+}
+
 TEST_F(Pool, OwnersTakeTurns) {
   make_gate();
   const auto pool = WorkerPool::create(options());
@@ -327,6 +346,33 @@ TEST(ScrubbedEnvironment, IsAnAllowList) {
   const auto kept = scrubbed_environment({"PATH=/bin", "AMD_COMGR_SAVE_TEMPS=1", "HIPRTC_COMPILE_OPTIONS_APPEND=-g",
                                           "SECRET=1", "LD_LIBRARY_PATH=/opt", "TMPDIR=/x", "AMD_COMGR_CACHE=1"});
   EXPECT_EQ(kept, (std::vector<std::string>{"AMD_COMGR_CACHE=0", "LD_LIBRARY_PATH=/opt", "PATH=/bin"}));
+}
+
+// A folder of a few KiB; needs the right to mount.
+TEST_F(Pool, AFullTemporaryFolderIsSaid) {
+  const std::string small = folder_ / "small";
+  ASSERT_EQ(::mkdir(small.c_str(), 0700), 0);
+  if (::mount("tmpfs", small.c_str(), "tmpfs", 0, "size=64k,mode=0700") != 0) GTEST_SKIP() << "may not mount";
+  auto wanted = options();
+  wanted.temporary_folder = small;
+  auto pool = WorkerPool::create(wanted);
+  const auto refused = compile(*pool, "a");
+  pool.reset();
+  EXPECT_EQ(::umount2(small.c_str(), MNT_DETACH), 0);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::disk_full) << to_text(refused.error());
+  EXPECT_TRUE(refused.error().retryable);
+  EXPECT_NE(refused.error().message.find(small), std::string::npos) << refused.error().message;
+}
+
+TEST(TemporaryRoom, IsMeasured) {
+  TemporaryFolder folder;
+  EXPECT_FALSE(lacks_room(folder.path(), 0));
+  const auto lacking = lacks_room(folder.path(), std::uint64_t(1) << 60);
+  ASSERT_TRUE(lacking);
+  EXPECT_EQ(lacking->code, ErrorCode::disk_full);
+  EXPECT_NE(lacking->message.find(folder.path()), std::string::npos);
+  EXPECT_FALSE(lacks_room(folder / "absent", 1)) << "what cannot be asked is not called full";
 }
 
 }  // namespace

@@ -9,11 +9,15 @@
 #include <random>
 #include <thread>
 
+#include "engine/base/channel.hpp"
 #include "engine/device/device.hpp"
 #include "engine/device/device_protocol.hpp"
+#include "tests/support/temporary_folder.hpp"
 
 namespace kiln::device {
 namespace {
+
+using namespace std::chrono_literals;
 
 const std::string program = KILN_TEST_DIR "/fault_device";
 
@@ -132,6 +136,32 @@ TEST_F(Process, UnloadedKernelsAreNotRestored) {
   EXPECT_EQ(launch(kernel).get().error().code, ErrorCode::not_found);
 }
 
+TEST_F(Process, WhatCouldNotBeRestoredIsTriedAgain) {
+  const test::TemporaryFolder folder;
+  const std::string refusal = folder / "refuse";
+  device_ = start_device_process({{program, "--refuse-while", refusal}, "", {}});
+  const auto memory = create_memfd("test", 4096);
+  const auto mapping = Mapping::map(memory->get(), 4096, true);
+  const auto buffer = device_->map(memory->get(), 0, 4096, true);
+  ASSERT_TRUE(buffer) << to_text(buffer.error());
+  const auto fills = load("fill"), crashes = load("crash");
+  std::ofstream(refusal).put('x');
+  EXPECT_EQ(launch(crashes).get().error().code, ErrorCode::device_lost);
+  for (int i = 0; i < 2; ++i) {
+    const auto refused = launch(fills, fill(*buffer, 0, 1, 9)).get();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, ErrorCode::out_of_memory) << "the reason, not just a missing kernel";
+    EXPECT_NE(to_text(refused.error()).find("not restored"), std::string::npos) << to_text(refused.error());
+  }
+  std::filesystem::remove(refusal);
+  const auto again = launch(fills, fill(*buffer, 0, 1, 9)).get();
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_EQ(mapping->data()[0], 9);
+  EXPECT_TRUE(device_->unmap(*buffer));
+  EXPECT_TRUE(device_->unload(fills));
+  EXPECT_TRUE(device_->unload(crashes)) << "never used again, so not restored";
+}
+
 TEST_F(Process, ACallbackMayUseTheDevice) {
   const auto kernel = load("fill");
   std::promise<Result<KernelId>> promise;
@@ -140,14 +170,117 @@ TEST_F(Process, ACallbackMayUseTheDevice) {
 }
 
 TEST_F(Process, ALaunchThatIgnoresItsCancellationIsEnded) {
-  device_ = start_device_process({{program}, "", {}, std::chrono::milliseconds(50)});
-  auto result = launch(load("ignore"));
-  device_->cancel(last_);
-  const auto answer = result.get();
-  ASSERT_FALSE(answer);
-  EXPECT_EQ(answer.error().code, ErrorCode::device_lost);
-  EXPECT_NE(answer.error().message.find("cancelled launch"), std::string::npos) << answer.error().message;
+  const test::TemporaryFolder folder;
+  const std::string log = folder / "log";
+  device_ = start_device_process({{program}, log, {}, 50ms});
+  compile::Metadata metadata;
+  metadata.program = "stubborn";
+  const auto ignores = device_->load(metadata, view("ignore"));
+  ASSERT_TRUE(ignores);
+  auto bystander = launch(load("wait"));
+  auto result = launch(*ignores);
+  const auto id = last_;
+  device_->cancel(id);
+  EXPECT_EQ(result.get().error().code, ErrorCode::cancelled) << "it is, whatever that took";
+  const auto lost = bystander.get();
+  ASSERT_FALSE(lost);
+  EXPECT_EQ(lost.error().code, ErrorCode::device_lost);
+  EXPECT_TRUE(lost.error().retryable);
+  EXPECT_NE(lost.error().message.find("cancelled launch"), std::string::npos) << lost.error().message;
   EXPECT_TRUE(launch(load("fill")).get());
+  std::ifstream file(log);
+  const std::string said{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(said.find("launch " + std::to_string(id) + " of stream 1"), std::string::npos) << said;
+  EXPECT_NE(said.find("(stubborn)"), std::string::npos) << said;
+}
+
+// A process that is stopped stands for one that hangs.
+TEST_F(Process, WhoCancelsDoesNotWaitForAProcessThatDoesNotAnswer) {
+  const auto memory = create_memfd("test", 4096);
+  const auto mapping = Mapping::map(memory->get(), 4096, true);
+  const auto buffer = device_->map(memory->get(), 0, 4096, true);
+  const auto other = device_->map(memory->get(), 0, 4096, true);
+  ASSERT_TRUE(buffer && other);
+  const auto fills = load("fill"), waits = load("wait");
+  auto running = launch(waits);
+  const auto running_id = last_;
+  ASSERT_TRUE(launch(fills, fill(*buffer, 0, 1, 1)).get());
+  const int pid = device_pid();
+  ::kill(pid, SIGSTOP);
+  auto never_begun = launch(fills, fill(*buffer, 0, 1, 2));
+  device_->cancel(last_);
+  device_->cancel(running_id);
+  device_->cancel(running_id);
+  EXPECT_EQ(never_begun.get().error().code, ErrorCode::cancelled);
+  EXPECT_EQ(running.get().error().code, ErrorCode::cancelled);
+  EXPECT_TRUE(device_->unmap(*other)) << "done when the process is there again";
+  EXPECT_TRUE(device_->unload(waits));
+  ::kill(pid, SIGCONT);
+  ASSERT_TRUE(launch(fills, fill(*buffer, 1, 1, 3)).get());
+  EXPECT_EQ(mapping->data()[1], 3);
+  EXPECT_EQ(device_pid(), pid) << "nothing was lost";
+}
+
+TEST_F(Process, AnOrderThatWasNotSentIsTakenBack) {
+  const auto fills = load("fill");
+  const auto pid = device_pid();
+  ::kill(pid, SIGSTOP);
+  // More than the socket holds, so that what comes behind it stays here.
+  auto blocking = std::async(std::launch::async, [&] { return device_->load({}, Bytes(4 << 20, 'x')).has_value(); });
+  std::vector<std::future<Result<LaunchReport>>> launches;
+  for (int i = 0; i < 4; ++i) {
+    launches.push_back(launch(fills));
+    device_->cancel(last_);
+  }
+  for (auto& result : launches) EXPECT_EQ(result.get().error().code, ErrorCode::cancelled);
+  ::kill(pid, SIGCONT);
+  EXPECT_TRUE(blocking.get());
+  EXPECT_TRUE(launch(fills).get());
+  EXPECT_EQ(device_pid(), pid);
+}
+
+TEST_F(Process, AProcessThatDoesNotAnswerIsEnded) {
+  const test::TemporaryFolder folder;
+  const std::string log = folder / "log";
+  device_ = start_device_process({{program}, log, {}, 5000ms, 250ms, 300ms});
+  const auto fills = load("fill");
+  for (const bool has_run : {false, true}) {
+    ASSERT_TRUE(launch(fills).get());
+    auto running = has_run ? launch(load("wait")) : std::future<Result<LaunchReport>>();
+    ::kill(device_pid(), SIGSTOP);
+    const auto lost = has_run ? running.get() : launch(fills).get();
+    ASSERT_FALSE(lost);
+    EXPECT_EQ(lost.error().code, ErrorCode::device_lost);
+    EXPECT_TRUE(lost.error().retryable);
+    EXPECT_NE(lost.error().message.find("did not answer"), std::string::npos) << lost.error().message;
+  }
+  ASSERT_TRUE(launch(fills).get());
+  ::kill(device_pid(), SIGSTOP);
+  const auto loaded = device_->load({}, view("fill"));
+  ASSERT_FALSE(loaded);
+  EXPECT_EQ(loaded.error().code, ErrorCode::device_lost);
+  std::ifstream file(log);
+  const std::string said{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(said.find("did not answer"), std::string::npos) << said;
+  EXPECT_NE(said.find("of stream 1, kernel " + std::to_string(fills)), std::string::npos) << said;
+}
+
+// Longer than the limits on silence: a launch that runs is no reason to end a process that answers.
+TEST_F(Process, ALongLaunchIsNotTakenForAHungProcess) {
+  device_ = start_device_process({{program}, "", {}, 5000ms, 250ms, 200ms});
+  auto result = launch(load("wait"));
+  EXPECT_EQ(result.wait_for(600ms), std::future_status::timeout);
+  device_->cancel(last_);
+  EXPECT_EQ(result.get().error().code, ErrorCode::cancelled);
+}
+
+TEST_F(Process, AnObjectThatNoFrameHoldsIsRefused) {
+  ASSERT_TRUE(device_->info());
+  const int pid = device_pid();
+  const auto refused = device_->load({}, Bytes(frame_bytes_max + 1));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::resource_limit);
+  EXPECT_EQ(device_pid(), pid);
 }
 
 TEST_F(Process, ItsEndAnswersEverything) {

@@ -81,6 +81,22 @@ TEST_F(HostDevice, RunsOnBuffersAtAnyPlace) {
   for (int i = 432; i < 8192; ++i) EXPECT_EQ(y->mapping.data()[i], 0) << "written beyond the tensor";
 }
 
+TEST_F(HostDevice, RefusesGridsWhoseBlocksCannotBeCounted) {
+  const auto bound = bind_text(add_one, {{"N", "100"}});
+  ASSERT_TRUE(bound);
+  auto compiled = compile_for_host(*bound);
+  ASSERT_TRUE(compiled) << to_text(compiled.error());
+  const std::int64_t most = 2147483647;
+  for (const auto& grid : std::vector<std::vector<std::int64_t>>{{most, most, 4}, {0, most * most, 4}, {-1, 1, 1}}) {
+    compiled->metadata.launches[0].grid = grid;
+    const auto kernel = runner.load(*compiled);
+    ASSERT_FALSE(kernel);
+    EXPECT_EQ(kernel.error().code, ErrorCode::corrupt);
+  }
+  compiled->metadata.launches[0].grid = {most, 0, most};
+  EXPECT_TRUE(runner.load(*compiled)) << "no block at all";
+}
+
 TEST_F(HostDevice, RefusesArgumentsThatDoNotFit) {
   const auto kernel = load(add_one, "100");
   auto x = runner.buffer(4096), y = runner.buffer(4096);

@@ -57,7 +57,7 @@ class HostPath : public SessionTest {
       before.push_back(output ? Session::VerifyArgument{} : after.back());
     }
     std::promise<Result<device::LaunchReport>> launched;
-    device->launch(*kernel, arguments, 1,
+    device->launch((*kernel)->id, arguments, 1,
                    [&](Result<device::LaunchReport> report) { launched.set_value(std::move(report)); });
     const auto report = launched.get_future().get();
     ASSERT_TRUE(report) << to_text(report.error());

@@ -224,6 +224,58 @@ TEST_F(SessionTest, LoadsOncePerDevice) {
   EXPECT_NE(*session->load(outcome->kernel, "host"), *first);
 }
 
+TEST_F(SessionTest, AKernelStaysLoadedWhileItIsHeld) {
+  auto limited = options();
+  limited.memory_entries_max = 1;  // the second kernel makes the first the surplus
+  const auto session = open(limited);
+  auto* device = *session->device("host");
+  const auto launch = [&](device::KernelId kernel) {
+    std::promise<Result<device::LaunchReport>> promise;
+    device->launch(kernel, {}, 1, [&](Result<device::LaunchReport> report) { promise.set_value(std::move(report)); });
+    return promise.get_future().get();
+  };
+  const auto a = session->compile_now(small_request("a", "host"));
+  const auto b = session->compile_now(small_request("b", "host"));
+  ASSERT_TRUE(a && b);
+  auto held = *session->load(a->kernel, "host");
+  session->forget(a->kernel->key);
+  EXPECT_TRUE(launch(held->id)) << "forgotten by another";
+  EXPECT_EQ(session->stats().kernels_loaded, 1u);
+  const auto id = held->id;
+  held.reset();
+  EXPECT_EQ(session->stats().kernels_loaded, 0u);
+  EXPECT_EQ(launch(id).error().code, ErrorCode::not_found) << "the last one to let go unloads it";
+
+  held = *session->load(a->kernel, "host");
+  const auto other = *session->load(b->kernel, "host");
+  EXPECT_EQ(session->stats().kernels_loaded, 2u) << "the first one is the surplus, and held";
+  EXPECT_TRUE(launch(held->id));
+  held.reset();
+  EXPECT_EQ(session->stats().kernels_loaded, 1u);
+  EXPECT_TRUE(launch(other->id));
+}
+
+TEST_F(SessionTest, LaunchesNeverMeetAnUnload) {
+  const auto session = open();
+  auto* device = *session->device("host");
+  const auto outcome = session->compile_now(small_request("a", "host"));
+  ASSERT_TRUE(outcome) << to_text(outcome.error());
+  std::atomic<bool> done{false};
+  std::thread unloader([&] { while (!done) session->forget(outcome->kernel->key); });
+  for (int i = 0; i < 300; ++i) {
+    const auto kernel = session->load(outcome->kernel, "host");
+    EXPECT_TRUE(kernel) << to_text(kernel.error());
+    if (!kernel) break;
+    std::promise<Result<device::LaunchReport>> promise;
+    device->launch((*kernel)->id, {}, 1,
+                   [&](Result<device::LaunchReport> report) { promise.set_value(std::move(report)); });
+    const auto report = promise.get_future().get();
+    EXPECT_TRUE(report) << to_text(report.error());
+  }
+  done = true;
+  unloader.join();
+}
+
 TEST_F(SessionTest, VerifiesAgainstTheInterpreter) {
   const auto session = open();
   const auto outcome = session->compile_now(small_request("a", "host"));

@@ -54,6 +54,20 @@ TEST(Encoding, RoundTripsEveryProgram) {
   }
 }
 
+TEST(Check, TheGridsBlocksAreLimitedTogether) {
+  auto program = sample_programs().front().second;
+  const auto sound = [&](std::vector<std::int64_t> grid) {
+    program.launches[0].grid = std::move(grid);
+    return bool(bound::check(program));
+  };
+  const std::int64_t most = bound::grid_extent_max;
+  EXPECT_TRUE(sound({std::int64_t(1) << 20, std::int64_t(1) << 20, 1}));
+  EXPECT_FALSE(sound({std::int64_t(1) << 20, std::int64_t(1) << 20, 2}));
+  EXPECT_FALSE(sound({most, most, 4})) << "the product is 4 modulo 2^64";
+  EXPECT_FALSE(sound({most, most, most}));
+  EXPECT_TRUE(sound({most, most, 0}));
+}
+
 TEST(Encoding, WithoutNamesIgnoresThemAndIsNoInput) {
   auto a = gemm_program(40, 30, 20, 16, DType::f16, DType::f32);
   auto b = a;

@@ -332,6 +332,19 @@ TEST(Specialize, LargeSizesAreProvedOrRefused) {
   expect_mistakes(bind(*gemm, sizes(2147483648, 64, 64)), {{"/bindings/symbols/M", "is a size"}});
 }
 
+TEST(Specialize, GridsOfMoreBlocksThanAnyDeviceCountsAreRefused) {
+  const auto bound = [](const std::string& grid) {
+    return bind_text(R"json({"kiln": "tile/1", "name": "wide",
+      "params": [{"name": "Y", "dtype": "f32", "shape": ["4"], "access": "write"}],
+      "launches": [{"grid": [)json" + grid + R"json(], "threads": "256", "body": [
+        {"op": "map", "index": ["i"], "extent": ["4"], "body": [{"set": "Y[i]", "value": "1.0"}]}]}]})json", {});
+  };
+  expect_mistakes(bound(R"("2147483647", "2147483647", "4")"), {{"/launches/0/grid", "too many blocks"}});
+  expect_mistakes(bound(R"("1048576", "1048576", "2")"), {{"/launches/0/grid", "too many blocks"}});
+  EXPECT_TRUE(bound(R"("1048576", "1048576")"));
+  EXPECT_TRUE(bound(R"("2147483647", "2147483647", "0")"));
+}
+
 TEST(Specialize, StridesAndAlignment) {
   const auto program = tile::read_program(R"json({"kiln": "tile/1", "name": "p", "symbols": ["N", "P"],
     "params": [{"name": "X", "dtype": "f16", "shape": ["N", "N"], "strides": ["P", "1"], "access": "read"},

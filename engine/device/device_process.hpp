@@ -1,0 +1,130 @@
+// The client of a device process: starts it, restores its state when it had to be started again, keeps the books, and
+// sees to it that whoever waits is answered when the process does not answer.
+#pragma once
+
+#include <condition_variable>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <thread>
+
+#include "engine/base/channel.hpp"
+#include "engine/base/process.hpp"
+#include "engine/device/completions.hpp"
+#include "engine/device/device.hpp"
+#include "engine/device/device_protocol.hpp"
+#include "engine/device/frame_sender.hpp"
+
+namespace kiln::device {
+
+// One thread, the keeper, starts the process (PDEATHSIG follows the thread), reads its frames and buries it. The process
+// reads its orders at once whatever it runs, so that a ping behind an order is answered when the order is known to it:
+// silence means that it hangs, and a cancelled launch that is still there at the answer is one that runs.
+class DeviceProcess final : public Device {
+ public:
+  explicit DeviceProcess(DeviceProcessOptions options);
+  ~DeviceProcess() override;
+  Result<DeviceInfo> info() override;
+  Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override;
+  Status unload(KernelId kernel) override;
+  Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
+  Status unmap(BufferId buffer) override;
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+                  LaunchDone done) override;
+  void cancel(LaunchId launch) override;
+
+ private:
+  struct Buffer {
+    UniqueFd fd;
+    MapOrder order;
+  };
+  struct Call {  // one request that waits for `done`
+    std::optional<Status> status;
+    std::function<void()> keep_books;  // run with the lock held when it succeeded, before anything later can happen
+  };
+  struct Launch {
+    KernelId kernel = 0;
+    std::uint64_t stream = 0;
+    LaunchDone done;            // null when it was called without waiting for the process
+    std::uint64_t told = 0;     // the ping behind its cancellation, 0: not cancelled
+    Deadline answer;            // when it is answered though the process says nothing
+    Deadline end;               // when it must have ended: set when a launch that runs was told to stop
+  };
+  struct Restoring {  // a kernel or buffer, for a process that does not have it
+    DeviceFrame kind = DeviceFrame::load;
+    std::uint64_t request = 0;
+    Bytes payload;
+    UniqueFd fd;  // of a buffer
+    [[nodiscard]] std::span<const int> fds() const { return fd ? std::span(&number, 1) : std::span<const int>(); }
+    int number = -1;
+  };
+  Result<Restoring> restoring(std::uint64_t id);
+  enum class State { down, starting, up };
+  using Socket = SharedSocket;
+
+  // The callers' side.
+  Result<Socket> ensure_up(std::unique_lock<std::mutex>& lock);
+  Result<Socket> ensure_restored(std::unique_lock<std::mutex>& lock, const LaunchOrder& order);
+  Status bring_back(std::uint64_t id);
+  Result<std::shared_ptr<Call>> begin_call(std::unique_lock<std::mutex>& lock, DeviceFrame kind, std::uint64_t request,
+                                           Bytes payload, UniqueFd fd, std::function<void()> keep_books);
+  Status call(DeviceFrame kind, std::uint64_t request, Bytes payload, UniqueFd fd, std::function<void()> keep_books);
+  Status remove(DeviceFrame kind, const RemoveOrder& order);
+  void send(const Socket& socket, DeviceFrame kind, Bytes payload, UniqueFd fd = {}, LaunchId launch = 0) {
+    sender_.send(socket, static_cast<std::uint8_t>(kind), std::move(payload), std::move(fd), launch);
+  }
+  std::uint64_t ping(const Socket& socket);  // with the lock held
+  void watch();                              // with the lock held: something is in flight
+  void wake_keeper();
+  // The keeper's side.
+  void keep();
+  Result<Socket> start();
+  Status answer_to(const Socket& socket, const Restoring& order, Deadline deadline);
+  void restore(const Socket& socket);
+  void read_until_end(const Socket& socket);
+  bool must_end(const Socket& socket, int& wait_ms);
+  void write_note();
+  Deadline answer_overdue();      // with the lock held
+  bool silent(const Socket& socket);  // with the lock held
+  Status handle(const Frame& frame);
+  Status handle_done(ByteView payload);
+  Status handle_launched(ByteView payload);
+  Status handle_pong(ByteView payload);
+  void bury();
+  std::string reap();
+  static Error cancelled_launch();
+  // With the lock held.
+  void complete(Launch& launch, Result<LaunchReport> report);
+  std::string describe(LaunchId id, const Launch& launch) const;
+  std::string note_of_end(const std::string& why) const;
+
+  const DeviceProcessOptions options_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  State state_ = State::down;
+  bool wanted_ = false, closing_ = false;
+  std::uint64_t attempts_ = 0;         // starts that succeeded or failed
+  std::optional<Error> start_error_;   // of the last attempt
+  std::uint64_t next_id_ = 1;          // of kernels, buffers, launches and requests alike
+  DeviceInfo info_;
+  Socket socket_;
+  ChildProcess child_;
+  std::string killed_because_;         // when it was us
+  std::map<KernelId, LoadOrder> kernels_;
+  std::map<BufferId, Buffer> buffers_;
+  std::set<std::uint64_t> missing_;    // kernels and buffers that this process could not be given
+  std::map<std::uint64_t, std::shared_ptr<Call>> calls_;
+  std::map<LaunchId, Launch> launches_;
+  std::uint64_t pinged_ = 0, ponged_ = 0;  // serials of the last ping and the last answer
+  bool watching_ = false;              // the keeper looks at every beat whether the process answers
+  Deadline beat_;
+  int silent_beats_ = 0;
+  std::string end_note_;               // the keeper's
+  UniqueFd wake_keeper_;
+  FrameSender sender_;
+  Completions completions_;
+  std::thread keeper_;                 // last: it uses everything above
+};
+
+}  // namespace kiln::device

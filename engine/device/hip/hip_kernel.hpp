@@ -1,0 +1,36 @@
+// A kernel of Kiln's on a card: its module and functions, and what its launches take.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "engine/compile/metadata.hpp"
+#include "engine/device/hip/table.hpp"
+#include "engine/ir/target/target.hpp"
+
+namespace kiln::device::hip {
+
+class Kernel {
+ public:
+  // Checks that the object is what its metadata says and serves the card, loads it. The calling thread's device is the
+  // card. Errors: unsupported (another target), corrupt, of HIP.
+  static Result<std::shared_ptr<const Kernel>> load(const Table& table, const compile::Metadata& metadata,
+                                                    ByteView object, const target::Target& card);
+  ~Kernel();
+  Kernel(const Kernel&) = delete;
+  [[nodiscard]] const std::vector<compile::TensorInfo>& tensors() const { return metadata_.tensors; }
+  [[nodiscard]] std::size_t launches() const { return metadata_.launches.size(); }
+  // Submits launch `index`; `values` are the tensors' in order: 8 bytes of device address, or a scalar's bytes.
+  Status submit(std::size_t index, const std::vector<Bytes>& values, Stream stream) const;
+
+ private:
+  explicit Kernel(const Table& table) : table_(table) {}
+
+  const Table& table_;
+  compile::Metadata metadata_;
+  Bytes object_;                      // AMD's runtime may read it as long as the module lives
+  Module module_ = nullptr;
+  std::vector<Function> functions_;   // by launch
+};
+
+}  // namespace kiln::device::hip

@@ -1,0 +1,37 @@
+// What the library exports beside HIP (control.hpp).
+#include "engine/emulator/hip/calls.hpp"
+
+using namespace kiln;
+using namespace kiln::emulator;
+
+KILN_EXPORT int kiln_emulator_set_option(const char* name, const char* value) {
+  if (name == nullptr || value == nullptr) return hip::invalid_value;
+  const auto status = Runtime::set_option(name, value);
+  return status ? hip::success : failed(status.error());
+}
+
+KILN_EXPORT std::size_t kiln_emulator_message(char* text, std::size_t bytes) {
+  return give_text(call_state().message, text, bytes);
+}
+
+KILN_EXPORT std::size_t kiln_emulator_report(char* text, std::size_t bytes) {
+  const auto runtime = Runtime::get();
+  return give_text(runtime ? (*runtime)->report() : runtime.error().message, text, bytes);
+}
+
+KILN_EXPORT std::size_t kiln_emulator_profiles(char* json, std::size_t bytes) {
+  const auto runtime = Runtime::get();
+  return give_text(runtime ? (*runtime)->profiles() : "[]", json, bytes);
+}
+
+KILN_EXPORT void kiln_emulator_clear() {
+  if (const auto runtime = Runtime::get()) (*runtime)->clear();
+  call_state().last = hip::success;
+}
+
+KILN_EXPORT void kiln_emulator_cancel(void* stream) {
+  const auto runtime = Runtime::get();
+  if (!runtime) return;
+  const auto found = (*runtime)->stream(static_cast<hip::Stream>(stream), call_state().device);
+  if (found != nullptr) found->cancel();
+}

@@ -1,0 +1,53 @@
+// Hardware counters of a launch, exact, by the names that rocprof gives them. Source of the names and of what each
+// counts: AMD's "MI200 performance counters and metrics", "MI300 and MI200 series performance counters".
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/emulator/core/wave.hpp"
+
+namespace kiln::emulator {
+
+// One instruction of the code and what was counted for it, summed over waves.
+struct InstructionRow {
+  std::uint64_t offset = 0;       // bytes from the kernel's first instruction
+  std::string text;
+  std::uint64_t executed = 0;     // by waves
+  std::uint64_t lds_cycles = 0, lds_conflicts = 0, bytes = 0, segments = 0;  // profiled launches only
+};
+
+struct Counter {
+  std::string name;
+  std::uint64_t value = 0;
+};
+
+struct Profile {
+  std::string kernel, target;
+  std::uint32_t blocks[3] = {}, threads[3] = {};
+  std::uint32_t lds_bytes = 0;
+  std::uint64_t waves = 0, instructions = 0;
+  double duration_ms = 0;         // on this machine's processor
+  bool traffic = false;           // LDS cycles, bytes and segments were counted
+  std::vector<Counter> counters;
+  std::vector<InstructionRow> rows;   // executed ones, in order of address
+};
+
+// What one kind of instruction adds to which counters.
+struct InstructionClass {
+  bool valu = false, mfma = false, salu = false, smem = false, branch = false, message = false, flat = false,
+       vmem = false, store = false, lds = false, gds = false, barrier = false, wait = false, lds_atomic = false;
+  const char* mfma_type = "";     // "F16", "BF16", "F32", "F64", "I8", "F8", "F6F4", "XF32"
+  std::uint64_t mfma_operations = 0;  // multiplications and additions of one execution
+};
+InstructionClass classify(const Instruction& instruction);
+
+// The counters of a launch of `waves` waves; `traffic`: those of LDS cycles and bytes too.
+std::vector<Counter> count(const Instruction* code, std::uint32_t instructions, const InstructionCounts& counts,
+                           std::uint64_t waves, Family family, bool traffic);
+
+// {"kernel":…,"counters":{…},"instructions":[{"offset":…,"text":…,"executed":…}…]}
+std::string to_json(const Profile& profile);
+
+}  // namespace kiln::emulator

@@ -1,0 +1,38 @@
+// A code object on a card: loaded, decoded, bound to the core, its kernels ready to launch.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "engine/base/bytes.hpp"
+#include "engine/base/result.hpp"
+#include "engine/emulator/core/core.hpp"
+#include "engine/emulator/machine/card.hpp"
+#include "engine/emulator/machine/kernel_arguments.hpp"
+#include "engine/emulator/machine/launch.hpp"
+#include "engine/emulator/machine/object.hpp"
+
+namespace kiln::emulator {
+
+class Program {
+ public:
+  // The bytes may be hostile. Errors: of load_object.
+  static Result<std::unique_ptr<Program>> load(ByteView object, const Card& card, const Core& core);
+  ~Program();
+  Program(const Program&) = delete;
+
+  [[nodiscard]] const BoundCode& code() const { return code_; }
+  [[nodiscard]] const Kernel* kernel(const std::string& name) const;          // null: there is none
+  [[nodiscard]] const ObjectVariable* variable(const std::string& name) const;
+  [[nodiscard]] const std::map<std::string, Kernel>& kernels() const { return object_.kernels; }
+  // Whether [address, address + bytes) is data of the image, as host programs may copy it.
+  [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t bytes) const;
+
+ private:
+  Program();
+  LoadedObject object_;
+  BoundCode code_;
+};
+
+}  // namespace kiln::emulator

@@ -1,0 +1,168 @@
+#include "engine/emulator/machine/report.hpp"
+
+#include <algorithm>
+#include <cinttypes>
+#include <cstdarg>
+#include <cstdio>
+
+namespace kiln::emulator {
+namespace {
+
+[[gnu::format(printf, 1, 2)]] std::string format(const char* pattern, ...) {
+  char text[512];
+  std::va_list list;
+  va_start(list, pattern);
+  std::vsnprintf(text, sizeof text, pattern, list);
+  va_end(list);
+  return text;
+}
+
+std::string triple(const std::uint32_t value[3]) { return format("(%u, %u, %u)", value[0], value[1], value[2]); }
+
+std::string plural(std::uint64_t n, const char* what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+std::string instruction_text(const FaultPlace& place, std::uint32_t index) {
+  if (index >= place.instructions) return "(past the end of the code)";
+  const auto offset = place.code[index].address - place.kernel->entry;
+  return (index < place.assembly->size() ? (*place.assembly)[index] : std::string(place.code[index].name)) +
+         format(", at %s%s0x%" PRIx64, place.kernel->name.substr(0, 200).c_str(),
+                static_cast<std::int64_t>(offset) < 0 ? "-" : "+",
+                static_cast<std::int64_t>(offset) < 0 ? ~offset + 1 : offset);
+}
+
+std::string encoding(const Instruction& instruction) {
+  std::string words;
+  for (int i = 0; i < instruction.bytes / 4 && i < 5; ++i)
+    words += format("%s%08x", i ? " " : "", instruction.words[i]);
+  return words;
+}
+
+const char* access(const Fault& fault) { return fault.store ? "store" : "load"; }
+
+// Scalar registers are numbered from 1000 (core/register_checks.hpp).
+std::string register_name(std::uint64_t number) {
+  if (number >= 1000 + code::vcc && number <= 1001 + code::vcc) return "vcc";
+  if (number == 1000 + code::m0) return "m0";
+  if (number >= 1000) return format("s%" PRIu64, number - 1000);
+  return number >= 256 ? format("a%" PRIu64, number - 256) : format("v%" PRIu64, number);
+}
+
+// What went wrong, one line without its place.
+std::string cause(const FaultPlace& place, const Fault& fault) {
+  const auto lds = format("%s of %s at LDS byte 0x%" PRIx64, access(fault), plural(fault.bytes, "byte").c_str(),
+                          fault.address);
+  switch (fault.kind) {
+    case FaultKind::none: return "no fault";
+    case FaultKind::out_of_range:
+      return format("out-of-range %s of %s at 0x%" PRIx64 ": ", access(fault), plural(fault.bytes, "byte").c_str(),
+                    fault.address) +
+             describe_address(*place.ranges, fault.address, fault.bytes);
+    case FaultKind::read_only:
+      return format("store of %s to read-only memory at 0x%" PRIx64 ": ", plural(fault.bytes, "byte").c_str(),
+                    fault.address) +
+             describe_address(*place.ranges, fault.address, fault.bytes);
+    case FaultKind::lds_out_of_range: return "out-of-range " + lds;
+    case FaultKind::misaligned:
+      return format("misaligned %s of %s at 0x%" PRIx64, access(fault), plural(fault.bytes, "byte").c_str(),
+                    fault.address);
+    case FaultKind::not_covered:
+      return "an instruction that the emulator does not cover" +
+             (fault.instruction < place.instructions
+                  ? ": " + std::string(place.code[fault.instruction].name) + ", encoded " +
+                        encoding(place.code[fault.instruction])
+                  : std::string());
+    case FaultKind::bad_program_counter:
+      return format("no instruction begins at 0x%" PRIx64 ", where the program went", fault.address);
+    case FaultKind::trap: return format("trap %" PRIu64 " (the kernel stopped itself)", fault.address);
+    case FaultKind::budget: return "the launch has used up its budget of instructions: an endless loop, or raise it";
+    case FaultKind::lds_race: return "race in LDS: " + lds + " without a barrier after another wave's access";
+    case FaultKind::global_race:
+      return format("race in global memory: %s of %s at 0x%" PRIx64, access(fault),
+                    plural(fault.bytes, "byte").c_str(), fault.address);
+    case FaultKind::uninitialised_lds: return lds + " that the work group has not written";
+    case FaultKind::uninitialised_register:
+      return "read of " + register_name(fault.address) + ", which was not written";
+    case FaultKind::divergent_barrier: return "a barrier that other waves of the block have ended without";
+  }
+  return "unknown fault";
+}
+
+}  // namespace
+
+const char* fault_name(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::none: return "none";
+    case FaultKind::out_of_range: return "out_of_range";
+    case FaultKind::read_only: return "read_only";
+    case FaultKind::lds_out_of_range: return "lds_out_of_range";
+    case FaultKind::misaligned: return "misaligned";
+    case FaultKind::not_covered: return "not_covered";
+    case FaultKind::bad_program_counter: return "bad_program_counter";
+    case FaultKind::trap: return "trap";
+    case FaultKind::budget: return "budget";
+    case FaultKind::lds_race: return "lds_race";
+    case FaultKind::global_race: return "global_race";
+    case FaultKind::uninitialised_lds: return "uninitialised_lds";
+    case FaultKind::uninitialised_register: return "uninitialised_register";
+    case FaultKind::divergent_barrier: return "divergent_barrier";
+  }
+  return "unknown";
+}
+
+std::string describe_address(const std::vector<NamedRange>& ranges, std::uint64_t address, std::uint64_t bytes) {
+  const NamedRange* nearest = nullptr;
+  std::uint64_t least = ~std::uint64_t(0);
+  for (const auto& range : ranges) {
+    // The end itself lies outside; of two neighbours the one that holds the address is meant.
+    const std::uint64_t distance = address < range.begin  ? range.begin - address
+                                   : address >= range.end ? address - range.end + 1
+                                                          : 0;
+    if (distance >= least) continue;
+    nearest = &range;
+    least = distance;
+  }
+  if (nearest == nullptr) return "nothing is allocated";
+  const std::string where = nearest->name + format(" at 0x%" PRIx64, nearest->begin);
+  if (address < nearest->begin) return plural(nearest->begin - address, "byte") + " before " + where;
+  if (address < nearest->end) {
+    const std::uint64_t beyond = address + bytes > nearest->end ? address + bytes - nearest->end : 0;
+    if (beyond == 0) return format("byte %" PRIu64 " of ", address - nearest->begin) + where;
+    return "its last " + plural(beyond, "byte") + (beyond == 1 ? " is" : " are") + " past the end of " + where;
+  }
+  if (address == nearest->end) return "at the end of " + where;
+  return plural(address - nearest->end, "byte") + " past the end of " + where;
+}
+
+FaultReport report_fault(const FaultPlace& place, const Wave& wave) {
+  FaultReport report;
+  const Fault& fault = report.fault = wave.fault;
+  report.kernel = place.kernel->name;
+  std::copy(wave.group->id, wave.group->id + 3, report.block);
+  report.wave = wave.index;
+  if (fault.instruction < place.instructions)
+    report.instruction_offset = place.code[fault.instruction].address - place.kernel->entry;
+  report.instruction = instruction_text(place, fault.instruction);
+  std::string lane;
+  if (fault.lane >= 0) {
+    const auto* const threads = place.geometry->threads;
+    const std::uint32_t linear = wave.index * wave.size + static_cast<std::uint32_t>(fault.lane);
+    report.thread[0] = linear % threads[0];
+    report.thread[1] = linear / threads[0] % threads[1];
+    report.thread[2] = linear / threads[0] / threads[1];
+    lane = format(", lane %d, thread ", fault.lane) + triple(report.thread);
+  }
+  report.text = cause(place, fault) + "\n  kernel " + report.kernel.substr(0, 400) + ", block " + triple(report.block) +
+                format(", wave %u", report.wave) + lane + "\n  instruction: " + report.instruction;
+  const bool race = fault.kind == FaultKind::lds_race || fault.kind == FaultKind::global_race;
+  if (race || fault.kind == FaultKind::divergent_barrier) {
+    report.other_instruction = instruction_text(place, fault.other_instruction);
+    report.text += race ? "\n  the other access: " : "\n  ended: ";
+    report.text += fault.other_wave >= 0 ? format("wave %d, ", fault.other_wave) : std::string("another wave, ");
+    report.text += report.other_instruction;
+  }
+  return report;
+}
+
+}  // namespace kiln::emulator

@@ -1,0 +1,33 @@
+"""Answers larger than the limit of unsent output reach a client that reads."""
+
+import json
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from service import Service
+
+
+class LargeAnswers(unittest.TestCase):
+    def test_a_batch_of_many_mistakes(self):
+        limits = {"output_bytes_max": 65536}
+        wrong = {"kiln": "tile/1", "name": "w", "constraints": [" + ".join("unknown_%d" % i for i in range(50))] * 4}
+        lines = [{"jsonrpc": "2.0", "id": i, "method": "program.check", "params": {"program": wrong}} for i in range(40)]
+        with Service(config={"limits": limits}) as service:
+            connection = service.connect()
+            connection.send(lines)
+            answers = connection.answer()
+            self.assertGreater(len(json.dumps(answers)), limits["output_bytes_max"])
+            self.assertEqual(sorted(a["id"] for a in answers), list(range(40)))
+            self.assertEqual(connection.call("ping")["result"], {})
+
+    def test_limits_have_a_floor(self):
+        with self.assertRaises(AssertionError) as told:
+            with Service(config={"limits": {"line_bytes_max": 1}}):
+                pass
+        self.assertIn("line_bytes_max", str(told.exception))
+
+
+if __name__ == "__main__":
+    unittest.main()

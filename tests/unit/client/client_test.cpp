@@ -1,0 +1,200 @@
+// The C++ client over a daemon that is killed, and over a fork. The daemon is kilnd itself, started by the client.
+#include "api/client/client.hpp"
+
+#include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <future>
+#include <thread>
+
+namespace kiln::client {
+namespace {
+
+using protocol::Json;
+
+class ClientTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    char name[] = "/tmp/kiln-client-XXXXXX";
+    ASSERT_NE(::mkdtemp(name), nullptr);
+    folder_ = name;
+    auto environment = process_environment();
+    ASSERT_TRUE(environment) << environment.error().message;
+    options_.socket = folder_ + "/run/kiln.sock";
+    options_.daemon_command = {KILN_BIN_DIR "/kilnd", "--socket", options_.socket, "--cache", folder_ + "/cache"};
+    options_.daemon_environment = daemon_environment(*environment);
+    auto client = Client::connect(options_);
+    ASSERT_TRUE(client) << client.error().message;
+    client_ = std::move(*client);
+  }
+  void TearDown() override {
+    if (client_) (void)client_->call("shutdown", Json::object());
+    client_.reset();
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+  }
+
+  // The daemon is this process's child.
+  void kill_daemon() {
+    const auto pid = client_->daemon_pid();
+    ASSERT_EQ(::kill(pid, SIGKILL), 0);
+    ASSERT_EQ(::waitpid(pid, nullptr, 0), pid);
+  }
+  // Whether bytes of the client's wait on its socket to be read by the daemon.
+  bool unread() {
+    for (int fd = 3; fd < 256; ++fd) {
+      sockaddr_un peer{};
+      socklen_t size = sizeof peer;
+      int bytes = 0;
+      if (::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &size) != 0 || options_.socket != peer.sun_path) continue;
+      if (::ioctl(fd, SIOCOUTQ, &bytes) == 0 && bytes > 0) return true;
+    }
+    return false;
+  }
+  // Runs `request` against a daemon that gets all of it and dies without having read it.
+  Result<Answer> lose(const std::function<Result<Answer>()>& request) {
+    const auto pid = client_->daemon_pid();
+    ::kill(pid, SIGSTOP);
+    std::promise<Result<Answer>> answered;
+    std::thread thread([&] { answered.set_value(request()); });
+    const auto deadline = Deadline::after(std::chrono::seconds(30));
+    while (!unread() && !deadline.passed()) std::this_thread::yield();
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    auto answer = answered.get_future().get();
+    thread.join();
+    return answer;
+  }
+
+  Json call(const std::string& method, Json params = Json::object(), const std::vector<int>& fds = {}) {
+    auto answer = client_->call(method, std::move(params), fds);
+    EXPECT_TRUE(answer) << method << ": " << answer.error().message;
+    return answer ? std::move(answer->result) : Json::object();
+  }
+  // A registered tensor of eight zeros; its id.
+  std::int64_t tensor(Mapping& mapping) {
+    auto memory = create_memfd("kiln-test", 4096);
+    EXPECT_TRUE(memory);
+    auto mapped = Mapping::map(memory->get(), 4096, true);
+    EXPECT_TRUE(mapped);
+    mapping = std::move(*mapped);
+    return call("buffer.register", {{"fd", {{"fd", 0}}}}, {memory->get()}).value("buffer", std::int64_t(0));
+  }
+  static float first(const Mapping& mapping) {
+    float value;
+    std::memcpy(&value, mapping.data(), sizeof value);
+    return value;
+  }
+  Json softmax(std::int64_t x, std::int64_t y) {
+    return {{"program", "softmax"}, {"set", {{"M", 2}, {"N", 4}}}, {"args", {{"X", {{"buffer", x}}}, {"Y", {{"buffer", y}}}}}};
+  }
+
+  std::string folder_;
+  ConnectOptions options_;
+  std::unique_ptr<Client> client_;
+};
+
+TEST_F(ClientTest, BuffersKeepTheirIdsOverAKilledDaemon) {
+  Mapping gone, x, y;
+  const auto unused = tensor(gone), in = tensor(x), out = tensor(y);
+  call("buffer.unregister", {{"buffer", unused}});  // from here on the next daemon's ids are others
+  call("kernel.launch", softmax(in, out));
+  EXPECT_EQ(first(y), 0.25f);
+  const auto pid = client_->daemon_pid();
+  kill_daemon();
+  std::memset(y.data(), 0, 32);
+  call("kernel.launch", softmax(in, out));
+  EXPECT_EQ(first(y), 0.25f);
+  EXPECT_NE(client_->daemon_pid(), pid);
+  const auto listed = call("buffer.list")["buffers"];
+  ASSERT_EQ(listed.size(), 2u);
+  EXPECT_EQ(listed[0]["buffer"], in);
+  EXPECT_EQ(listed[1]["buffer"], out);
+  Json positional = softmax(in, out);
+  positional["args"] = Json::array({Json{{"buffer", in}}, Json{{"buffer", out}}});
+  call("kernel.launch", positional);
+  call("buffer.unregister", {{"buffer", in}});
+  EXPECT_EQ(call("buffer.list")["buffers"].size(), 1u);
+  EXPECT_FALSE(client_->call("kernel.launch", softmax(in, out)));
+}
+
+TEST_F(ClientTest, AllocatedMemoryLivesOn) {
+  auto answer = client_->call("buffer.alloc", {{"size", 4096}});
+  ASSERT_TRUE(answer) << answer.error().message;
+  auto y = Mapping::map(answer->fds.at(0).get(), 4096, true);
+  ASSERT_TRUE(y);
+  Mapping x;
+  const auto in = tensor(x);
+  kill_daemon();
+  call("kernel.launch", softmax(in, answer->result.value("buffer", std::int64_t(0))));
+  EXPECT_EQ(first(*y), 0.25f);
+}
+
+TEST_F(ClientTest, AHarmlessRequestIsRepeated) {
+  auto answer = lose([&] { return client_->call("program.list", Json::object()); });
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_GT(answer->result["programs"].size(), 2u);
+}
+
+TEST_F(ClientTest, ALaunchIsNotRepeated) {
+  Mapping x, y;
+  const auto params = softmax(tensor(x), tensor(y));
+  auto answer = lose([&] { return client_->call("kernel.launch", params); });
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::not_running);
+  EXPECT_TRUE(answer.error().retryable);
+  EXPECT_EQ(first(y), 0.0f);
+  call("kernel.launch", params);
+  EXPECT_EQ(first(y), 0.25f);
+}
+
+TEST_F(ClientTest, AForkedChildConnectsByItself) {
+  Mapping x, y;
+  const auto params = softmax(tensor(x), tensor(y));
+  const auto child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) ::_exit(client_->call("kernel.launch", params) ? 0 : 1);
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(first(y), 0.25f);  // the same memory
+  call("kernel.launch", params);
+  EXPECT_EQ(call("buffer.list")["buffers"].size(), 2u);
+}
+
+TEST_F(ClientTest, WithoutAutoStartItSaysSo) {
+  auto options = options_;
+  options.auto_start = false;
+  auto second = Client::connect(options);
+  ASSERT_TRUE(second) << second.error().message;
+  kill_daemon();
+  auto answer = (*second)->call("ping", Json::object());
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::not_running);
+  call("ping");  // the first one starts it
+  EXPECT_TRUE((*second)->call("ping", Json::object()));
+}
+
+TEST(DaemonEnvironment, ItsPathsAreAbsolute) {
+  const auto values = std::vector<std::string>{"KILN_SOCKET=run/s", "KILN_CACHE_DIR=c", "LD_PRELOAD=x", "HOME=/h", "KILN_WORKER_HIP=w"};
+  Environment environment = read_environment([&](const char* name) -> const char* {
+    for (const auto& v : values) if (v.rfind(std::string(name) + "=", 0) == 0) return v.c_str() + std::strlen(name) + 1;
+    return nullptr;
+  }, 1, "/here");
+  environment.all = values;
+  EXPECT_EQ(daemon_environment(environment),
+            (std::vector<std::string>{"KILN_SOCKET=/here/run/s", "KILN_CACHE_DIR=/here/c", "HOME=/h", "KILN_WORKER_HIP=w"}));
+}
+
+}  // namespace
+}  // namespace kiln::client
