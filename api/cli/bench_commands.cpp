@@ -17,6 +17,8 @@ const std::vector<Area>& areas() {
       {"service", "a hit's round trip against a bare socket", "a daemon (started when none runs)", "5 s", ""},
       {"host", "GEMM on this machine's cores against OpenBLAS; an edited GEMM against the built-in",
        "bench_host of the build, OpenBLAS", "1 min", "host_bench.py"},
+      {"emulator", "kernels and loops on the emulated card against the wanted times", "bench_emulator of the build, hipRTC",
+       "1 min", "emulator_bench.py"},
       {"compile", "cold compiles for gfx942 against hipRTC called directly, an empty kernel, one worker", "hipRTC",
        "2 min", "compile_bench.py"},
       {"warm-start", "100 kernels from disk against Triton's cache", "hipRTC, a Python with Triton", "3 min",
@@ -157,7 +159,7 @@ std::string area_help() {
 
 void add_bench_commands(CLI::App& app, Context& context, int& status) {
   auto* command = app.add_subcommand(
-      "bench", "ratios against named peers, measured in one run: service, host, compile, warm-start");
+      "bench", "ratios against named peers, measured in one run: service, host, emulator, compile, warm-start");
   auto options = std::make_shared<bench::Options>();
   std::vector<std::string> names;
   for (const auto& area : bench::areas()) names.push_back(area.name);

@@ -14,6 +14,7 @@
 #include <future>
 #include <unordered_map>
 
+#include "api/protocol/message.hpp"
 #include "api/server/connection.hpp"
 
 namespace kiln::server {
@@ -86,10 +87,8 @@ class AsioServer final : public Server, public ConnectionOwner {
       ++connections_refused_;
       return log("connection refused: uid " + std::to_string(peer.uid) + " is not ours");
     }
-    if (connections_.size() >= options_.limits.connections_max) {
-      ++connections_refused_;
-      return log("connection refused: " + std::to_string(connections_.size()) + " are open");
-    }
+    if (connections_.size() >= options_.limits.connections_max) return refuse_full(socket);
+    full_ = false;
     const auto id = ++next_id_;
     auto connection = std::make_shared<Connection>(std::move(socket), id, service::Peer{peer.pid, peer.uid, true},
                                                    options_.limits, *service_, *this);
@@ -98,6 +97,16 @@ class AsioServer final : public Server, public ConnectionOwner {
     ++connections_total_;
     idle_timer_.cancel();
     connection->start();
+  }
+
+  // With the reason, as far as it fits into an empty socket; one log line until there is room again.
+  void refuse_full(Connection::Socket& socket) {
+    const Error full(ErrorCode::busy, std::to_string(connections_.size()) + " connections are open, no more are accepted", true);
+    const auto line = protocol::error_line(nullptr, full);
+    (void)::send(socket.native_handle(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ++connections_refused_;
+    if (!full_) log("connections are refused: " + std::to_string(connections_.size()) + " are open");
+    full_ = true;
   }
 
   void closed(service::ConnectionId id) override {
@@ -171,6 +180,7 @@ class AsioServer final : public Server, public ConnectionOwner {
   service::Service* service_ = nullptr;
   std::unordered_map<service::ConnectionId, std::shared_ptr<Connection>> connections_;
   service::ConnectionId next_id_ = 0;
+  bool full_ = false;  // the last connection was refused because of the others
   std::atomic<std::uint64_t> connections_now_{0}, connections_total_{0}, connections_refused_{0};
   std::atomic<bool> stopping_{false};
   bool ended_ = false, final_ = false;

@@ -36,6 +36,8 @@ Result<KnownProgram> ProgramCatalog::builtin(const std::string& name) {
     if (const auto it = builtins_.find(name); it != builtins_.end()) return it->second;
   }
   const auto names = builtin_names();
+  if (names.empty())  // there always are some: the folder cannot be read now, for want of descriptors or else
+    return Error(ErrorCode::io_error, "the folder of built-in programs cannot be read now", true);
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     std::string list;
     for (const auto& n : names) list += (list.empty() ? "" : ", ") + n;

@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from service import BIN, Service
 
 ROW = {"area", "what", "against", "unit", "kiln", "peer", "ratio", "q1", "q3", "rounds", "relation", "target", "passed", "samples"}
-AREAS = ["service", "host", "compile", "warm-start"]
+AREAS = ["service", "host", "emulator", "compile", "warm-start"]
 # A benchmark's script that hands over what the test wrote beside it.
 SCRIPT = """import os, sys
 with open(os.path.join(os.path.dirname(__file__), "said"), encoding="utf-8") as said:
@@ -135,7 +135,7 @@ class Bench(unittest.TestCase):
         self.assertEqual([a["area"] for a in listed], AREAS)
         for area in listed:
             self.assertEqual(area["runs_here"], area["missing"] == "", area)
-        self.assertIn("venv DIR && DIR/bin/pip install triton", listed[3]["missing"])
+        self.assertIn("venv DIR && DIR/bin/pip install triton", listed[AREAS.index("warm-start")]["missing"])
         text = self.service.kiln("bench", "--list", check=0).stdout
         self.assertEqual([line.split()[0] for line in text.splitlines()], ["area", *AREAS])
 

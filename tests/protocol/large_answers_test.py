@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import Service
+from service import Service, until
 
 
 class LargeAnswers(unittest.TestCase):
@@ -21,6 +21,20 @@ class LargeAnswers(unittest.TestCase):
             self.assertGreater(len(json.dumps(answers)), limits["output_bytes_max"])
             self.assertEqual(sorted(a["id"] for a in answers), list(range(40)))
             self.assertEqual(connection.call("ping")["result"], {})
+
+    def test_a_connection_too_many_is_told_why(self):
+        with Service(config={"limits": {"connections_max": 2}}) as service:
+            held = [service.connect(), service.connect()]
+            for connection in held:
+                self.assertEqual(connection.call("ping")["result"], {})
+            refused = service.connect()
+            self.assertEqual(refused.answer()["error"]["data"]["code"], "busy")
+            refused.close()
+            line = service.kiln("--json", "stats", check=1)
+            self.assertIn("2 connections are open", line.stdout + line.stderr)
+            held.pop().close()
+            until(lambda: service.kiln("--json", "stats", check=None).returncode == 0, what="room for a connection")
+            held.pop().close()
 
     def test_limits_have_a_floor(self):
         with self.assertRaises(AssertionError) as told:
