@@ -217,7 +217,35 @@ class Runner {
     if (const auto value = evaluate(*node.value, known_)) known_[node.var] = *value;
   }
 
+  // Whether anything in there has to do with LDS: accesses, waits, barriers.
+  bool concerns_lds(const Body& statements) const {
+    return std::any_of(statements.begin(), statements.end(), [&](const Stmt& stmt) {
+      if (const auto* loop = std::get_if<For>(&stmt.node)) {
+        if (concerns_lds(loop->body)) return true;
+      } else if (const auto* branch = std::get_if<If>(&stmt.node)) {
+        if (concerns_lds(branch->then) || concerns_lds(branch->otherwise)) return true;
+      } else if (const auto* map = std::get_if<Map>(&stmt.node)) {
+        for (const auto& item : map->body) {
+          if (item.let < 0 && !item.tensor && subject_.is_lds(item.target)) return true;
+        }
+      } else if (const auto* fill = std::get_if<Fill>(&stmt.node)) {
+        if (subject_.is_lds(fill->storage)) return true;
+      } else if (!std::holds_alternative<Let>(stmt.node) && !std::holds_alternative<Mma>(stmt.node) &&
+                 !std::holds_alternative<LoadGlobal>(stmt.node) && !std::holds_alternative<StoreGlobal>(stmt.node)) {
+        return true;
+      }
+      bool read = false;
+      for_each_expression(stmt, [&](const bound::Expr& expr) {
+        for_each_node(expr, [&](const bound::Expr& node) {
+          read = read || (node.kind == bound::Expr::Kind::tile && subject_.is_lds(static_cast<int>(node.integer)));
+        });
+      });
+      return read;
+    });
+  }
+
   void step(const For& node, const std::string& here, State& state) {
+    if (alone() && !concerns_lds(node.body)) return;
     const auto from = evaluate(*node.from, known_), by = evaluate(*node.step, known_);
     const auto trips = trip_count(node, known_);
     const auto iterate = [&](std::int64_t i) {

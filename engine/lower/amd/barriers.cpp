@@ -42,6 +42,7 @@ class Placer {
       if (meets(pending, touches, statements[i])) i = place_before(statements, i, pending);
       add(pending, touches, statements[i]);
       if (auto* loop = std::get_if<kernel::For>(&statements[i].node)) {
+        if (!touches_memory(loop->body)) continue;
         around_edge(*loop);
         // What is still pending from before the loop is settled before it, not in every iteration.
         if (!probing_ && needs_barrier(*loop, pending)) i = place_before(statements, i, pending);
@@ -76,6 +77,20 @@ class Placer {
       add(pending, touches_of(launch_, statements[again]), statements[again]);
     }
     return i + 1;
+  }
+
+  // Whether anything in there touches LDS or a tensor; a loop over registers alone needs no turns.
+  bool touches_memory(const kernel::Body& statements) const {
+    return std::any_of(statements.begin(), statements.end(), [&](const kernel::Stmt& stmt) {
+      const Touches touches = touches_of(launch_, stmt);
+      if (!touches.lds_read.empty() || !touches.lds_written.empty() || !touches.tensors_read.empty() ||
+          !touches.tensors_written.empty() || std::holds_alternative<kernel::Barrier>(stmt.node)) {
+        return true;
+      }
+      if (const auto* loop = std::get_if<kernel::For>(&stmt.node)) return touches_memory(loop->body);
+      const auto* branch = std::get_if<kernel::If>(&stmt.node);
+      return branch != nullptr && (touches_memory(branch->then) || touches_memory(branch->otherwise));
+    });
   }
 
   // One turn through the loop's body.

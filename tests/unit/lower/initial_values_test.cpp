@@ -180,6 +180,8 @@ TEST(InitialValues, DeepLoopsAreNotCalledABug) {
     for (int depth = 0; depth < loops; ++depth) {
       body = R"({"op": "for", "var": "k)" + std::to_string(depth) + R"(", "to": "9", "body": [)" + body + "]}";
     }
+    const auto registers = lowered(bound_for("gfx942", text_of("fragment", fill + "," + body + "," + out)));
+    EXPECT_TRUE(registers) << to_text(registers.error());
     const auto made = lowered(bound_for("gfx942", text_of("shared", fill + "," + body + "," + out)));
     ASSERT_FALSE(made) << loops;
     EXPECT_EQ(made.error().code, ErrorCode::unsupported) << to_text(made.error());
@@ -212,7 +214,8 @@ class Bodies {
         return R"({"op": "map", "index": ["i"], "extent": [64], "body": [{"set": ")" + tile + pick({"[i]", "[63 - i]"}) +
                R"(", "value": "1.0"}, {"set": "Y[i]", "value": ")" + tile +
                pick({"[i]", "[63 - i]", "[cast(n, index)]"}) + R"("}]})";
-      case 9: case 10: return loop(pick({"0", "1", "2", "cast(n, index)", "bid.x", "bid.x + 1"}), renamed(body(depth - 1)));
+      case 9: case 10:
+        return loop(pick({"0", "1", "2", "cast(n, index)", "bid.x", "bid.x + 1"}), renamed(body(depth - 1)));
       case 11: return branch(pick({"n > 1", "bid.x == 0"}), body(depth - 1));
       default: return branch("n > 3", body(depth - 1), body(depth - 1));
     }
