@@ -294,7 +294,10 @@ Result<Json> Client::send_and_wait(Json& request, const std::vector<int>& fds, c
   request["jsonrpc"] = "2.0";
   request["id"] = ++id_;
   if (!fds.empty()) request["fds"] = fds.size();
-  KILN_CHECK(send(buffers_.line(request), fds));
+  if (auto sent = send(buffers_.line(request), fds); !sent) {
+    auto refusal = next_line(0, nullptr, nullptr);  // a daemon that refuses a connection says why before it closes it
+    return refusal ? std::move(refusal) : std::move(sent).error();
+  }
   sent_ = true;
   return next_line(id_, progress, cancel);
 }

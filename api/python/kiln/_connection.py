@@ -248,9 +248,10 @@ class Connection:
             request["fds"] = len(fds)
         data = _encode(request).encode() + b"\n"
         try:
-            self._send(data, fds)
+            line = self._send(data, fds)
             self._sent = True
-            line = self._answer(self._id, progress)
+            if line is None:
+                line = self._answer(self._id, progress)
         except BaseException:  # half a line may be out, or an answer be on its way that nobody waits for
             self._answering = bool(self._buffer)
             self._disconnect()
@@ -262,14 +263,19 @@ class Connection:
             raise from_wire(line["error"])
         return line.get("result", {}), received
 
-    def _send(self, data: bytes, fds: Sequence[int]) -> None:
+    def _send(self, data: bytes, fds: Sequence[int]) -> Optional[Dict[str, Any]]:
+        """Gives what the daemon said before it closed the connection, if it did: why it refused it."""
         try:
             if fds:
                 sent = self._socket.sendmsg([data], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, struct.pack("%di" % len(fds), *fds))])
                 data = data[sent:]
             self._socket.sendall(data)
         except OSError as error:
-            raise NotRunning("the daemon went away: %s" % error, retryable=True) from None
+            try:
+                return self._answer(0, None)
+            except NotRunning:
+                raise NotRunning("the daemon went away: %s" % error, retryable=True) from None
+        return None
 
     def _answer(self, wanted: int, progress: Optional[Progress]) -> Dict[str, Any]:
         while True:
