@@ -105,7 +105,9 @@ bool Connection::receive(std::string& bytes) {
   if (message.msg_flags & MSG_CTRUNC) { close("more descriptors in one message than are accepted"); return false; }
   if (fds_.size() > limits_.fds_queued_max) { close("more than " + std::to_string(limits_.fds_queued_max) + " descriptors queued"); return false; }
   if (!fds_.empty()) watch_fds();
-  if (got == 0) {  // half-close: what was read is answered
+  if (got == 0) {  // half-close: what was read is answered, the last line also without its end
+    if (!splitter_.rest().empty()) take_lines("\n");
+    if (closed_) return false;
     reading_ = false;
     end_if_done();
     if (!closed_) watch_hangup();

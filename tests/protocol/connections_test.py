@@ -1,7 +1,8 @@
-"""Answers larger than the limit of unsent output reach a client that reads."""
+"""The edges of a connection: large answers, one connection too many, a last line without its end."""
 
 import json
 import os
+import socket
 import sys
 import unittest
 
@@ -11,7 +12,7 @@ from service import Service, until
 import kiln  # noqa: E402
 
 
-class LargeAnswers(unittest.TestCase):
+class Connections(unittest.TestCase):
     def test_a_batch_of_many_mistakes(self):
         limits = {"output_bytes_max": 65536}
         wrong = {"kiln": "tile/1", "name": "w", "constraints": [" + ".join("unknown_%d" % i for i in range(50))] * 4}
@@ -40,6 +41,16 @@ class LargeAnswers(unittest.TestCase):
             held.pop().close()
             until(lambda: service.kiln("--json", "stats", check=None).returncode == 0, what="room for a connection")
             held.pop().close()
+
+    def test_a_last_line_without_its_end_is_answered(self):
+        with Service() as service:
+            for text in (b'{"jsonrpc":"2.0","id":7,"method":"ping"}', b'{"jsonrpc":"2.0","id":7,"meth'):
+                with socket.socket(socket.AF_UNIX) as raw:
+                    raw.connect(service.socket)
+                    raw.sendall(text)
+                    raw.shutdown(socket.SHUT_WR)
+                    answer = json.loads(raw.makefile().readline())
+                    self.assertEqual("result" in answer, text.endswith(b"}"), answer)
 
     def test_limits_have_a_floor(self):
         with self.assertRaises(AssertionError) as told:
