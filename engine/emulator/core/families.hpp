@@ -21,8 +21,9 @@ enum class Type : std::uint8_t { none, b32, i32, u32, b64, i64, u64, b16, i16, u
 
 // The 64 bits that `source` (a constant or a literal) means as `type`. Inline integers are sign-extended to the type;
 // inline floats are that float in the type's format (in integer types: the f32 bits; b64 and 64-bit integers: the f64
-// bits); literals are zero- or sign-extended for integers, the upper half for f64. Packed types of 16 bits: the low half
-// holds the value, the high half 0 for literals' own high half as it stands; op_sel is the caller's.
+// bits); literals are zero- or sign-extended for integers, the upper half for f64. Packed types of 16 bits:
+// inline integers are sign-extended to 32 bits, inline floats stand in the low half, a literal is as it stands; op_sel is
+// the caller's.
 std::uint64_t constant_value(const Source& source, Type type);
 
 // A scalar source as 32 or 64 bits: registers, constants by their `value`, specials. code::null reads 0.

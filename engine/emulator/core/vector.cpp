@@ -129,10 +129,6 @@ bool bind_vector(Instruction& in, Family family) {
   return true;
 }
 
-bool bind_accumulator_move(Instruction& in, Family family) {
-  return std::string_view(in.name).starts_with("v_accvgpr_") && bind_vector(in, family);
-}
-
 void execute_vector_plain(Wave& wave, const Instruction& in) {
   const VectorRow& row = *static_cast<const VectorRow*>(in.operation);
   if ((wave.mode & row.mode_relevant) != row.mode_usual) [[unlikely]] return execute_vector(wave, in);

@@ -17,9 +17,6 @@
 
 namespace kiln::emulator {
 
-// v_accvgpr_read_b32 and v_accvgpr_write_b32, which come in the matrix instructions' encoding. As bind_vector.
-bool bind_accumulator_move(Instruction& instruction, Family family);
-
 // Bits of MODE (ISA documents, "MODE register").
 namespace mode_bit {
 inline constexpr std::uint32_t round32 = 0x3, round_wide = 0xc;       // f32; f64 and f16

@@ -91,8 +91,6 @@ constexpr VectorRow rows[] = {
     {"v_swap_b32", nullptr, B, B, N, N, 0, on_all, swap_registers},
     {"v_permlane16_swap_b32", nullptr, B, B, N, N, 0, on_gfx950, swap_rows, 16},
     {"v_permlane32_swap_b32", nullptr, B, B, N, N, 0, on_gfx950, swap_rows, 32},
-    {"v_accvgpr_read_b32", copy, B, B, N, N, plain_bits},
-    {"v_accvgpr_write_b32", copy, B, B, N, N, plain_bits},
     {"v_accvgpr_mov_b32", copy, B, B, N, N, plain_bits},
     {"v_nop", nullptr, N, N, N, N, 0, on_all, nothing},
     {"v_clrexcp", nullptr, N, N, N, N, 0, on_all, nothing},
