@@ -10,10 +10,12 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "engine/device/hip/hip_buffer.hpp"
 #include "engine/device/hip/hip_kernel.hpp"
+#include "engine/device/launch_arguments.hpp"
 
 namespace kiln::device::hip {
 namespace {
@@ -279,30 +281,20 @@ Status HipDevice::unmap(BufferId buffer) {
 }
 
 Status HipDevice::add_argument(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument) {
-  const auto wrong = [&](const std::string& what) {
-    return Error(ErrorCode::invalid_argument, "argument " + tensor.name + ": " + what);
-  };
-  const auto needed = static_cast<std::uint64_t>(tensor.bytes);
+  const auto found = buffers_.find(argument.buffer);
+  std::optional<MappedRange> mapped;
+  if (found != buffers_.end()) {
+    const Buffer& buffer = *found->second;
+    mapped = MappedRange{buffer.device_address(), buffer.size(), buffer.writable()};
+  }
+  KILN_CHECK(check_argument(tensor, argument, mapped));
   if (tensor.scalar) {
-    if (argument.buffer != 0 || argument.scalar.size() != needed)
-      return wrong("a scalar of " + std::to_string(needed) + " bytes is needed");
     order.values.push_back(std::move(argument.scalar));
     return ok();
   }
-  const auto found = buffers_.find(argument.buffer);
-  if (found == buffers_.end()) return wrong("no such buffer");
-  const Buffer& buffer = *found->second;
-  if (argument.offset > buffer.size() || argument.bytes > buffer.size() - argument.offset)
-    return wrong("the range leaves its buffer");
-  if (argument.bytes < needed)
-    return wrong(std::to_string(needed) + " bytes are needed, " + std::to_string(argument.bytes) + " given");
-  const bool written = tensor.access != Access::read;
-  if (written && !buffer.writable()) return wrong("the buffer is not mapped for writing");
-  const std::uint64_t address = buffer.device_address() + argument.offset;
-  const auto align = static_cast<std::uint64_t>(std::max<std::int64_t>(tensor.align_bytes, 1));
-  if (needed > 0 && address % align != 0)
-    return wrong("the kernel was compiled for an alignment of " + std::to_string(align) + " bytes");
-  order.uses.push_back({found->second, argument.offset, needed, true, written});
+  const std::uint64_t address = mapped->address + argument.offset;
+  order.uses.push_back({found->second, argument.offset, static_cast<std::uint64_t>(tensor.bytes), true,
+                        tensor.access != Access::read});
   Bytes value(8);
   std::memcpy(value.data(), &address, sizeof address);
   order.values.push_back(std::move(value));
@@ -316,10 +308,7 @@ Result<OrderPtr> HipDevice::make_order(KernelId kernel, std::vector<LaunchArgume
   auto order = std::make_shared<Order>();
   order->kernel = found->second;
   const auto& tensors = order->kernel->tensors();
-  if (arguments.size() != tensors.size()) {
-    return Error(ErrorCode::invalid_argument, "the kernel takes " + std::to_string(tensors.size()) + " arguments, " +
-                                                  std::to_string(arguments.size()) + " given");
-  }
+  KILN_CHECK(check_argument_count(tensors, arguments));
   for (std::size_t i = 0; i < tensors.size(); ++i) KILN_CHECK(add_argument(*order, tensors[i], arguments[i]));
   return order;
 }

@@ -8,8 +8,10 @@
 #include <deque>
 #include <fstream>
 #include <map>
+#include <optional>
 
 #include "engine/device/host/block_pool.hpp"
+#include "engine/device/launch_arguments.hpp"
 #include "engine/ir/target/target.hpp"
 
 namespace kiln::device::host {
@@ -180,32 +182,19 @@ Status HostDevice::unmap(BufferId buffer) {
 }
 
 Result<void*> HostDevice::argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument) {
-  const auto wrong = [&](const std::string& what) {
-    return Error(ErrorCode::invalid_argument, "argument " + tensor.name + ": " + what);
-  };
-  const auto needed = static_cast<std::uint64_t>(tensor.bytes);
+  const auto found = buffers_.find(argument.buffer);
+  std::optional<MappedRange> mapped;
+  if (found != buffers_.end()) {
+    const Buffer& buffer = *found->second;
+    mapped = MappedRange{reinterpret_cast<std::uintptr_t>(buffer.data), buffer.size, buffer.writable};
+  }
+  KILN_CHECK(check_argument(tensor, argument, mapped));
   if (tensor.scalar) {
-    if (argument.buffer != 0 || argument.scalar.size() != needed)
-      return wrong("a scalar of " + std::to_string(needed) + " bytes is needed");
     order.scalars.push_back(std::move(argument.scalar));
     return static_cast<void*>(order.scalars.back().data());
   }
-  const auto found = buffers_.find(argument.buffer);
-  if (found == buffers_.end()) return wrong("no such buffer");
-  const Buffer& buffer = *found->second;
-  if (argument.offset > buffer.size || argument.bytes > buffer.size - argument.offset)
-    return wrong("the range leaves its buffer");
-  if (argument.bytes < needed)
-    return wrong(std::to_string(needed) + " bytes are needed, " + std::to_string(argument.bytes) + " given");
-  if (tensor.access != Access::read && !buffer.writable) return wrong("the buffer is not mapped for writing");
-  std::uint8_t* data = buffer.data + argument.offset;
-  if (needed > 0 && reinterpret_cast<std::uintptr_t>(data) %
-                            static_cast<std::uintptr_t>(std::max<std::int64_t>(tensor.align_bytes, 1)) !=
-                        0) {
-    return wrong("the kernel was compiled for an alignment of " + std::to_string(tensor.align_bytes) + " bytes");
-  }
   order.buffers.push_back(found->second);
-  return static_cast<void*>(data);
+  return static_cast<void*>(found->second->data + argument.offset);
 }
 
 // With the lock held.
@@ -215,10 +204,7 @@ Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, std::vector
   auto order = std::make_shared<Order>();
   order->kernel = found->second;
   const auto& tensors = order->kernel->metadata.tensors;
-  if (arguments.size() != tensors.size()) {
-    return Error(ErrorCode::invalid_argument, "the kernel takes " + std::to_string(tensors.size()) + " arguments, " +
-                                                  std::to_string(arguments.size()) + " given");
-  }
+  KILN_CHECK(check_argument_count(tensors, arguments));
   order->scalars.reserve(tensors.size());  // pointers into it stay valid
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     KILN_TRY(void* const pointer, argument_pointer(*order, tensors[i], arguments[i]));
