@@ -34,27 +34,6 @@ void fused(Lanes& l) {
   narrow_low(values.a, l.d, l.mode);
 }
 
-using Extreme = u16 (*)(u16, u16, bool);
-template <Extreme f>
-void extreme(Lanes& l) {
-  const u32 *a = aligned(l.a), *b = aligned(l.b);
-  u32* d = aligned(l.d);
-  const bool ieee = (l.mode & mode_bit::ieee) != 0;
-#pragma GCC ivdep
-  for (int i = 0; i < lanes; ++i) d[i] = f(static_cast<u16>(a[i]), static_cast<u16>(b[i]), ieee);
-}
-using Extreme3 = u16 (*)(u16, u16, u16, bool);
-template <Extreme3 f>
-void extreme3(Lanes& l) {
-  const u32 *a = aligned(l.a), *b = aligned(l.b), *c = aligned(l.c);
-  u32* d = aligned(l.d);
-  const bool ieee = (l.mode & mode_bit::ieee) != 0;
-#pragma GCC ivdep
-  for (int i = 0; i < lanes; ++i) {
-    d[i] = f(static_cast<u16>(a[i]), static_cast<u16>(b[i]), static_cast<u16>(c[i]), ieee);
-  }
-}
-
 template <int direction>
 void round_to_integer(Lanes& l) {
   alignas(64) float values[lanes];
@@ -114,11 +93,11 @@ constexpr VectorRow rows[] = {
     {"v_mad_legacy_f16", unfused, H, H, H, H, basic},
     {"v_fma_f16", fused, H, H, H, H, keeps},
     {"v_fma_legacy_f16", fused, H, H, H, H, basic},
-    {"v_min_f16", extreme<smaller<Format16>>, H, H, H, N, floats},
-    {"v_max_f16", extreme<larger<Format16>>, H, H, H, N, floats},
-    {"v_min3_f16", extreme3<smallest<Format16>>, H, H, H, H, floats | keeps_high},
-    {"v_max3_f16", extreme3<largest<Format16>>, H, H, H, H, floats | keeps_high},
-    {"v_med3_f16", extreme3<median<Format16>>, H, H, H, H, floats | keeps_high},
+    {"v_min_f16", extreme_of_two<Format16, smaller<Format16>>, H, H, H, N, floats},
+    {"v_max_f16", extreme_of_two<Format16, larger<Format16>>, H, H, H, N, floats},
+    {"v_min3_f16", extreme_of_three<Format16, smallest<Format16>>, H, H, H, H, floats | keeps_high},
+    {"v_max3_f16", extreme_of_three<Format16, largest<Format16>>, H, H, H, H, floats | keeps_high},
+    {"v_med3_f16", extreme_of_three<Format16, median<Format16>>, H, H, H, H, floats | keeps_high},
     {"v_trunc_f16", round_to_integer<_MM_FROUND_TO_ZERO>, H, H, N, N, floats},
     {"v_ceil_f16", round_to_integer<_MM_FROUND_TO_POS_INF>, H, H, N, N, floats},
     {"v_floor_f16", round_to_integer<_MM_FROUND_TO_NEG_INF>, H, H, N, N, floats},

@@ -24,25 +24,6 @@ inline float unfused(float a, float b, float c) {
 }
 inline bool is_zero(float x) { return x == 0; }
 
-using Extreme = u32 (*)(u32, u32, bool);
-template <Extreme f>
-void extreme(Lanes& l) {
-  const u32 *a = aligned(l.a), *b = aligned(l.b);
-  u32* d = aligned(l.d);
-  const bool ieee = (l.mode & mode_bit::ieee) != 0;
-#pragma GCC ivdep
-  for (int i = 0; i < lanes; ++i) d[i] = f(a[i], b[i], ieee);
-}
-using Extreme3 = u32 (*)(u32, u32, u32, bool);
-template <Extreme3 f>
-void extreme3(Lanes& l) {
-  const u32 *a = aligned(l.a), *b = aligned(l.b), *c = aligned(l.c);
-  u32* d = aligned(l.d);
-  const bool ieee = (l.mode & mode_bit::ieee) != 0;
-#pragma GCC ivdep
-  for (int i = 0; i < lanes; ++i) d[i] = f(a[i], b[i], c[i], ieee);
-}
-
 // The host's rounding instruction, with a direction of its own.
 template <int direction>
 void round_to_integer(Lanes& l) {
@@ -105,11 +86,11 @@ constexpr VectorRow rows[] = {
      on_gfx90a},
     {"v_madmk_f32", loop<([](float a, float b, float c) { return unfused(a, b, c); })>, F, F, F, F, floats, on_gfx90a},
     {"v_madak_f32", loop<([](float a, float b, float c) { return unfused(a, b, c); })>, F, F, F, F, floats, on_gfx90a},
-    {"v_min_f32", extreme<smaller<Format32>>, F, F, F, N, floats},
-    {"v_max_f32", extreme<larger<Format32>>, F, F, F, N, floats},
-    {"v_min3_f32", extreme3<smallest<Format32>>, F, F, F, F, floats},
-    {"v_max3_f32", extreme3<largest<Format32>>, F, F, F, F, floats},
-    {"v_med3_f32", extreme3<median<Format32>>, F, F, F, F, floats},
+    {"v_min_f32", extreme_of_two<Format32, smaller<Format32>>, F, F, F, N, floats},
+    {"v_max_f32", extreme_of_two<Format32, larger<Format32>>, F, F, F, N, floats},
+    {"v_min3_f32", extreme_of_three<Format32, smallest<Format32>>, F, F, F, F, floats},
+    {"v_max3_f32", extreme_of_three<Format32, largest<Format32>>, F, F, F, F, floats},
+    {"v_med3_f32", extreme_of_three<Format32, median<Format32>>, F, F, F, F, floats},
     {"v_minimum3_f32",
      loop<([](u32 a, u32 b, u32 c) { return propagating<Format32, false>(propagating<Format32, false>(a, b), c); })>, F,
      F, F, F, floats, on_gfx950},

@@ -6,6 +6,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "engine/emulator/core/vector_loops.hpp"
+
 namespace kiln::emulator {
 
 struct Format32 {
@@ -85,6 +87,28 @@ constexpr typename F::Bits median(typename F::Bits a, typename F::Bits b, typena
   const Bits low = pick<F>(swapped, b, a), high = pick<F>(swapped, a, b);
   const Bits middle = pick<F>(z <= order<F>(low), low, pick<F>(z >= order<F>(high), high, c));
   return pick<F>(is_nan<F>(a) | is_nan<F>(b) | is_nan<F>(c), smallest<F>(a, b, c, ieee), middle);
+}
+
+// Rows of a format of at most 32 bits, which holds the low end of its dword; the rest of the result is 0.
+template <class F, typename F::Bits (*f)(typename F::Bits, typename F::Bits, bool)>
+void extreme_of_two(Lanes& l) {
+  using Bits = typename F::Bits;
+  const std::uint32_t *a = aligned(l.a), *b = aligned(l.b);
+  std::uint32_t* d = aligned(l.d);
+  const bool ieee = (l.mode & mode_bit::ieee) != 0;
+#pragma GCC ivdep
+  for (int i = 0; i < lanes; ++i) d[i] = f(static_cast<Bits>(a[i]), static_cast<Bits>(b[i]), ieee);
+}
+template <class F, typename F::Bits (*f)(typename F::Bits, typename F::Bits, typename F::Bits, bool)>
+void extreme_of_three(Lanes& l) {
+  using Bits = typename F::Bits;
+  const std::uint32_t *a = aligned(l.a), *b = aligned(l.b), *c = aligned(l.c);
+  std::uint32_t* d = aligned(l.d);
+  const bool ieee = (l.mode & mode_bit::ieee) != 0;
+#pragma GCC ivdep
+  for (int i = 0; i < lanes; ++i) {
+    d[i] = f(static_cast<Bits>(a[i]), static_cast<Bits>(b[i]), static_cast<Bits>(c[i]), ieee);
+  }
 }
 
 // IEEE 754-2019's minimum and maximum: a NaN wins, made quiet.
