@@ -12,10 +12,11 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <filesystem>
 #include <functional>
 #include <future>
 #include <thread>
+
+#include "tests/support/temporary_folder.hpp"
 
 namespace kiln::client {
 namespace {
@@ -25,13 +26,10 @@ using protocol::Json;
 class ClientTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    char name[] = "/tmp/kiln-client-XXXXXX";
-    ASSERT_NE(::mkdtemp(name), nullptr);
-    folder_ = name;
     auto environment = process_environment();
     ASSERT_TRUE(environment) << environment.error().message;
-    options_.socket = folder_ + "/run/kiln.sock";
-    options_.daemon_command = {KILN_BIN_DIR "/kilnd", "--socket", options_.socket, "--cache", folder_ + "/cache"};
+    options_.socket = folder_ / "run/kiln.sock";
+    options_.daemon_command = {KILN_BIN_DIR "/kilnd", "--socket", options_.socket, "--cache", folder_ / "cache"};
     options_.daemon_environment = daemon_environment(*environment);
     auto client = Client::connect(options_);
     ASSERT_TRUE(client) << client.error().message;
@@ -40,8 +38,6 @@ class ClientTest : public ::testing::Test {
   void TearDown() override {
     if (client_) (void)client_->call("shutdown", Json::object());
     client_.reset();
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
   }
 
   // The daemon is this process's child.
@@ -99,7 +95,7 @@ class ClientTest : public ::testing::Test {
     return {{"program", "softmax"}, {"set", {{"M", 2}, {"N", 4}}}, {"args", {{"X", {{"buffer", x}}}, {"Y", {{"buffer", y}}}}}};
   }
 
-  std::string folder_;
+  test::TemporaryFolder folder_;
   ConnectOptions options_;
   std::unique_ptr<Client> client_;
 };
