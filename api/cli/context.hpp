@@ -59,8 +59,10 @@ std::string number_text(double value, int digits = 3);
 // Each adds its commands; a command's callback sets `status`.
 void add_kernel_commands(CLI::App& app, Context& context, int& status);
 void add_run_commands(CLI::App& app, Context& context, int& status);
+void add_profile_commands(CLI::App& app, Context& context, int& status);
 void add_service_commands(CLI::App& app, Context& context, int& status);
 void add_toolchain_commands(CLI::App& app, Context& context, int& status);
+void add_doctor_commands(CLI::App& app, Context& context, int& status);
 void add_bench_commands(CLI::App& app, Context& context, int& status);
 
 }  // namespace kiln::cli

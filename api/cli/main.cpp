@@ -36,8 +36,10 @@ int run(int argc, char** argv) {
   add_global_flags(app, context);
   add_kernel_commands(app, context, status);
   add_run_commands(app, context, status);
+  add_profile_commands(app, context, status);
   add_service_commands(app, context, status);
   add_toolchain_commands(app, context, status);
+  add_doctor_commands(app, context, status);
   add_bench_commands(app, context, status);
   // Without a bound it would remove nothing and say so as if that had been asked.
   app.get_subcommand("cache")->get_subcommand("evict")->require_option(1, 3);

@@ -97,7 +97,7 @@ bool repeatable(const std::string& method) {
   static constexpr std::array names{
       "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
       "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.alloc", "buffer.unregister",
-      "buffer.list", "cache.stats", "cache.list", "cache.verify", "cache.evict", "device.list", "engine.stats"};
+      "buffer.list", "event.import", "event.export", "event.release", "stream.create", "stream.release", "cache.stats", "cache.list", "cache.verify", "cache.evict", "device.list", "engine.stats"};
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return method == name; });
 }
 
@@ -149,12 +149,48 @@ Status Client::open_once(const Deadline& deadline) {
     KILN_TRY(auto answer, exchange(hello, {}, {}, nullptr));
     hello_ = std::move(answer.result);
   }
-  for (auto& [id, buffer] : buffers_.all()) {
-    Json request{{"method", "buffer.register"}, {"params", buffer.params}};
-    KILN_TRY(auto answer, exchange(request, {buffer.fd.get()}, {}, nullptr));
-    buffer.wire = answer.result.value("buffer", std::int64_t(0));
-  }
-  return ok();
+  return buffers_.each([this](const char* name, HeldBuffers::Held& held) -> Status {
+    held.wire = 0;
+    if (held.own) return ok();  // it went with the card's process
+    Json request{{"method", held.method}, {"params", held.params}};
+    std::vector<int> fds;
+    if (held.fd) fds.push_back(held.fd.get());
+    auto answer = exchange(request, fds, {}, nullptr);
+    if (answer) held.wire = answer->result.value(name, std::int64_t(0));
+    // Another process's memory or event may be gone meanwhile: what uses it says so.
+    else if (!socket_.valid() || held.fd) return std::move(answer).error();
+    return ok();
+  });
+}
+
+Result<std::int64_t> Client::register_ipc(const std::string& ipc, const std::string& device, std::uint64_t offset, std::uint64_t size) {
+  KILN_TRY(const auto answer, call("buffer.register", Json{{"ipc", ipc}, {"device", device}, {"offset", offset}, {"size", size}}));
+  return answer.result.value("buffer", std::int64_t(0));
+}
+
+Result<Exported> Client::alloc_on_device(const std::string& device, std::uint64_t size) {
+  KILN_TRY(const auto answer, call("buffer.alloc", Json{{"device", device}, {"size", size}}));
+  return Exported{answer.result.value("buffer", std::int64_t(0)), answer.result.value("ipc", "")};
+}
+
+Result<std::int64_t> Client::import_event(const std::string& ipc, const std::string& device) {
+  KILN_TRY(const auto answer, call("event.import", Json{{"ipc", ipc}, {"device", device}}));
+  return answer.result.value("event", std::int64_t(0));
+}
+
+Result<Exported> Client::export_event(const std::string& device) {
+  KILN_TRY(const auto answer, call("event.export", Json{{"device", device}}));
+  return Exported{answer.result.value("event", std::int64_t(0)), answer.result.value("ipc", "")};
+}
+
+Result<Json> Client::launch(const std::string& key, const std::string& device, Json args, const LaunchOptions& options) {
+  Json params{{"key", key}, {"device", device}, {"args", std::move(args)}};
+  if (options.stream != 0) params["stream"] = options.stream;
+  if (!options.wait.empty()) params["wait"] = options.wait;
+  if (options.event != 0) params["event"] = options.event;
+  if (options.deadline.count() > 0) params["deadline_ms"] = options.deadline.count();
+  KILN_TRY(auto answer, call("kernel.launch", std::move(params)));
+  return std::move(answer.result);
 }
 
 void Client::disconnect() {

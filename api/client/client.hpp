@@ -31,6 +31,17 @@ struct Answer {
   protocol::Json result;
   std::vector<UniqueFd> fds;
 };
+// The card's own memory or event: our id of it, and the IPC handle for other processes, 128 hex digits.
+struct Exported {
+  std::int64_t id = 0;
+  std::string ipc;
+};
+struct LaunchOptions {
+  std::int64_t stream = 0;             // of stream.create; 0: the client's own
+  std::vector<std::int64_t> wait;      // events that the card waits for
+  std::int64_t event = 0;              // recorded behind the launch, which is answered when it is enqueued; 0: none
+  std::chrono::milliseconds deadline{0};
+};
 using Progress = std::function<void(const protocol::Json&)>;
 
 class Client {
@@ -45,6 +56,14 @@ class Client {
   // were registered or allocated through here keep their ids.
   Result<Answer> call(const std::string& method, protocol::Json params, const std::vector<int>& fds = {},
                       const Progress& progress = {}, const CancelToken* cancel = nullptr);
+  // Memory and events of cards, by HIP IPC handle (128 hex digits). Ids stay when the daemon is started again; the card's own
+  // memory and events are lost then, and what uses them is refused.
+  Result<std::int64_t> register_ipc(const std::string& ipc, const std::string& device, std::uint64_t offset, std::uint64_t size);
+  Result<Exported> alloc_on_device(const std::string& device, std::uint64_t size);
+  Result<std::int64_t> import_event(const std::string& ipc, const std::string& device);
+  Result<Exported> export_event(const std::string& device);
+  // kernel.launch of a compiled kernel: its answer.
+  Result<protocol::Json> launch(const std::string& key, const std::string& device, protocol::Json args, const LaunchOptions& options);
   [[nodiscard]] const protocol::Json& hello() const { return hello_; }
   [[nodiscard]] bool started_daemon() const { return started_; }
   // The process that listens on the socket; 0 when the system does not tell (it lives in another pid namespace).

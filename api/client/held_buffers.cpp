@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 
 namespace kiln::client {
@@ -10,59 +11,91 @@ using protocol::Json;
 
 namespace {
 
-std::int64_t id_in(const Json& holder) {
+constexpr std::int64_t no_stream = (std::int64_t(1) << 53) - 1;  // 0 is the connection's own
+
+std::int64_t id_in(const Json& holder, const char* name) {
   if (!holder.is_object()) return 0;
-  const auto it = holder.find("buffer");
+  const auto it = holder.find(name);
   return it != holder.end() && it->is_number_integer() ? it->get<std::int64_t>() : 0;
 }
 
-// Where a request names buffers: `args` of launches; the parameters of buffer.unregister. Null: nowhere.
-Json* place_of_ids(Json& request) {
-  auto& params = request["params"];
-  if (!params.is_object()) return nullptr;
-  if (request["method"] == "buffer.unregister") return &params;
-  const auto args = params.find("args");
-  return args == params.end() || !args->is_structured() ? nullptr : &*args;
+bool is_one_of(const std::string& word, std::initializer_list<const char*> words) {
+  return std::any_of(words.begin(), words.end(), [&](const char* w) { return word == w; });
+}
+
+// Which parameters name what the client holds.
+std::vector<std::string> naming_parameters(const std::string& method) {
+  if (is_one_of(method, {"kernel.launch", "kernel.verify", "kernel.profile"})) return {"args", "wait", "event", "stream"};
+  if (method == "buffer.unregister") return {"buffer"};
+  if (method == "event.release") return {"event"};
+  if (is_one_of(method, {"stream.synchronize", "stream.cancel", "stream.release"})) return {"stream"};
+  return {};
 }
 
 }  // namespace
 
-// An id that is not ours becomes 0, which no daemon gives.
-void HeldBuffers::replace(Json& holder) const {
-  if (!holder.is_object() || !holder.contains("buffer") || !holder["buffer"].is_number_integer()) return;
-  const auto it = buffers_.find(id_in(holder));
-  holder["buffer"] = it == buffers_.end() ? 0 : it->second.wire;
+// An id that is not ours becomes one that no daemon gives.
+void HeldBuffers::replace(std::size_t kind, Json& id) const {
+  if (!id.is_number_integer() || (kind == stream && id == 0)) return;
+  const auto it = held_[kind].find(id.get<std::int64_t>());
+  const bool known = it != held_[kind].end() && it->second.wire != 0;
+  id = known ? it->second.wire : kind == stream ? no_stream : std::int64_t(0);
 }
 
 std::string HeldBuffers::line(Json& request) const {
-  Json* place = place_of_ids(request);
-  if (!place) return protocol::dump(request) + "\n";
-  Json ours = *place;
-  if (request["method"] == "buffer.unregister") replace(*place);
-  else for (auto& argument : *place) replace(argument);
+  auto& params = request["params"];
+  Json ours = Json::object();
+  if (params.is_object())
+    for (const auto& name : naming_parameters(request["method"].get_ref<const std::string&>())) {
+      const auto it = params.find(name);
+      if (it == params.end()) continue;
+      ours[name] = *it;
+      if (name == "args" && it->is_structured()) {
+        for (auto& argument : *it)
+          if (argument.is_object() && argument.contains("buffer")) replace(buffer, argument["buffer"]);
+      } else if (name == "wait" && it->is_array()) {
+        for (auto& id : *it) replace(event, id);
+      } else if (name != "args" && name != "wait") {
+        replace(name == "buffer" ? buffer : name == "event" ? event : stream, *it);
+      }
+    }
   auto line = protocol::dump(request) + "\n";
-  *place = std::move(ours);
+  for (auto& [name, value] : ours.items()) params[name] = std::move(value);
   return line;
+}
+
+void HeldBuffers::remember(std::size_t kind, Held held, Json& result) {
+  held.wire = id_in(result, names[kind]);
+  result[names[kind]] = ++last_;
+  held_[kind].emplace(last_, std::move(held));
 }
 
 Status HeldBuffers::answered(const Json& request, const std::vector<int>& fds, const std::vector<UniqueFd>& answered, Json& result) {
   const auto& method = request["method"].get_ref<const std::string&>();
-  if (method == "buffer.unregister") {
-    buffers_.erase(id_in(request["params"]));
-  } else if (method == "buffer.register" || method == "buffer.alloc") {
-    const bool registered = method == "buffer.register";
-    if (registered ? fds.empty() : answered.empty()) return ok();
-    Buffer buffer;
-    buffer.fd = UniqueFd(::fcntl(registered ? fds[0] : answered[0].get(), F_DUPFD_CLOEXEC, 0));
-    if (!buffer.fd) return errno_error(errno, "duplicate a buffer's descriptor");
-    buffer.params = registered ? request["params"] : Json{{"fd", {{"fd", 0}}}};
-    buffer.wire = id_in(result);
-    result["buffer"] = ++last_;
-    buffers_.emplace(last_, std::move(buffer));
+  const auto& params = request["params"];
+  if (is_one_of(method, {"buffer.unregister", "event.release", "stream.release"})) {
+    for (std::size_t kind = 0; kind < kinds; ++kind)
+      if (method.rfind(names[kind], 0) == 0) held_[kind].erase(id_in(params, names[kind]));
+  } else if (is_one_of(method, {"buffer.register", "buffer.alloc"})) {
+    Held held{method, params, {}, result.value("allocated", false) && params.contains("device"), 0};
+    const int fd = !fds.empty() ? fds[0] : !answered.empty() ? answered[0].get() : -1;
+    if (fd >= 0) {
+      held.fd = UniqueFd(::fcntl(fd, F_DUPFD_CLOEXEC, 0));
+      if (!held.fd) return errno_error(errno, "duplicate a buffer's descriptor");
+      if (method == "buffer.alloc") held.params = Json{{"fd", {{"fd", 0}}}};
+      held.method = "buffer.register";
+    }
+    remember(buffer, std::move(held), result);
+  } else if (is_one_of(method, {"event.import", "event.export"})) {
+    remember(event, Held{method, params, {}, method == "event.export", 0}, result);
+  } else if (method == "stream.create") {
+    remember(stream, Held{method, params, {}, false, 0}, result);
+  } else if (method == "kernel.launch" && result.contains("event")) {
+    result["event"] = id_in(params, "event");
   } else if (method == "buffer.list" && result.contains("buffers")) {
     for (auto& entry : result["buffers"])
-      for (const auto& [id, buffer] : buffers_)
-        if (buffer.wire == id_in(entry)) { entry["buffer"] = id; break; }
+      for (const auto& [id, held] : held_[buffer])
+        if (held.wire == id_in(entry, "buffer")) { entry["buffer"] = id; break; }
   }
   return ok();
 }

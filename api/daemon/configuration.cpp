@@ -65,6 +65,7 @@ class ConfigReader {
         {"connections_max", &l.connections_max}, {"requests_in_flight_max", &l.requests_in_flight_max}, {"batch_max", &l.batch_max},
         {"output_bytes_max", &l.output_bytes_max}, {"output_stall_ms_max", &l.output_stall_ms_max}, {"fds_queued_max", &l.fds_queued_max},
         {"fds_unclaimed_ms_max", &l.fds_unclaimed_ms_max}, {"fds_held_max", &l.fds_held_max}, {"buffers_max", &l.buffers_max},
+        {"streams_max", &l.streams_max}, {"events_max", &l.events_max},
         {"buffer_bytes_max", &l.buffer_bytes_max}, {"compiles_queued_max", &l.compiles_queued_max}};
     const Fields values(*object, "/limits");
     for (const auto& [name, value] : object->items()) {

@@ -160,6 +160,7 @@ class AsioServer final : public Server, public ConnectionOwner {
     if (ended_) return;
     for (const auto& [id, connection] : connections_)
       if (connection->in_flight() > 0) return;
+    if (!final_ && service_->calls_running() > 0) return;  // launches that were answered when they were enqueued
     close_all();
   }
 

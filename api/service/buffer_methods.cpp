@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "api/service/state.hpp"
 
 namespace kiln::service {
@@ -8,9 +10,13 @@ using protocol::Json;
 
 namespace {
 
+constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+
 Json buffer_json(std::uint64_t id, const Buffer& buffer) {
-  return {{"buffer", id}, {"bytes", buffer.size()}, {"writable", buffer.writable()}, {"copied", buffer.copied()},
-          {"allocated", buffer.allocated()}};
+  Json value{{"buffer", id}, {"bytes", buffer.size()}, {"writable", buffer.writable()}, {"copied", buffer.copied()},
+             {"allocated", buffer.allocated()}};
+  if (buffer.of_card()) value["device"] = buffer.card();
+  return value;
 }
 
 // Books the buffer on the connection, within its limits.
@@ -21,7 +27,8 @@ Result<std::uint64_t> add_buffer(const CallPtr& call, const std::shared_ptr<Buff
   if (connection.gone) return Error(ErrorCode::cancelled, "the connection is gone");
   if (connection.buffers.size() >= limits.buffers_max)
     return Error(ErrorCode::resource_limit, "this connection has " + std::to_string(limits.buffers_max) + " buffers: unregister some");
-  if (connection.buffers.size() >= limits.fds_held_max)
+  const auto held = std::count_if(connection.buffers.begin(), connection.buffers.end(), [](const auto& entry) { return entry.second->holds_descriptor(); });
+  if (buffer->holds_descriptor() && std::uint64_t(held) >= limits.fds_held_max)
     return Error(ErrorCode::resource_limit, "this connection holds " + std::to_string(limits.fds_held_max) +
                  " descriptors: put several tensors into one buffer, at offsets");
   const auto id = connection.buffer_next++;
@@ -29,24 +36,98 @@ Result<std::uint64_t> add_buffer(const CallPtr& call, const std::shared_ptr<Buff
   return id;
 }
 
+// The one descriptor of the request.
+Status check_descriptor(const CallPtr& call) {
+  KILN_TRY(const auto* handle, call->fields.object("fd"));
+  const protocol::Fields inner(*handle, "/params/fd");
+  KILN_CHECK(inner.integer("fd", 0, 0));
+  if (call->call.fds.size() != 1)
+    return Error(ErrorCode::invalid_argument, "buffer.register takes one descriptor: say \"fds\": 1 beside \"method\" and send it with the line");
+  return ok();
+}
+
+// Memory of a card: counted before it is opened or allocated. `open` gives it its id.
+Reply add_card_memory(const CallPtr& call, CardMemory memory, int fd, const std::function<Status(CardMemory&)>& open) {
+  KILN_TRY(memory.device_name, call->fields.text("device"));
+  KILN_TRY(auto share, call->state.memory->take(memory.size));
+  KILN_TRY(memory.device, call->state.session->device(memory.device_name));
+  KILN_CHECK(open(memory));
+  const auto handle = memory.handle;
+  const bool allocated = memory.allocated;
+  const auto buffer = Buffer::on_card(std::move(memory), fd);
+  buffer->hold(std::move(share));
+  KILN_TRY(const auto id, add_buffer(call, buffer));
+  auto value = buffer_json(id, *buffer);
+  if (allocated) value["ipc"] = handle_text(handle);
+  return Reply(std::move(value));
+}
+
+// By IPC handle, or by descriptor with the card that imports it.
+Reply register_on_card(const CallPtr& call) {
+  const bool by_handle = call->fields.has("ipc");
+  CardMemory memory;
+  // A handle names the base of an allocation: a client that forgot where its tensor lies in it would get another's memory.
+  KILN_TRY(const auto offset, by_handle ? call->fields.integer("offset", 0, most) : call->fields.integer_or("offset", 0, 0, most));
+  KILN_TRY(const auto size, call->fields.integer("size", 1, most));
+  memory.offset = std::uint64_t(offset);
+  memory.size = std::uint64_t(size);
+  if (by_handle) {
+    KILN_TRY(memory.handle, read_handle(call->fields));
+  } else {
+    KILN_CHECK(check_descriptor(call));
+  }
+  const int fd = by_handle ? -1 : call->call.fds[0].get();
+  return add_card_memory(call, std::move(memory), fd, [&](CardMemory& made) -> Status {
+    KILN_TRY(made.id, by_handle ? made.device->open_memory(made.handle, made.offset, made.size)
+                                : made.device->import_memory(fd, made.offset, made.size));
+    return ok();
+  });
+}
+
+Reply allocate_on_card(const CallPtr& call, std::uint64_t size) {
+  CardMemory memory;
+  memory.size = size;
+  memory.allocated = true;
+  return add_card_memory(call, std::move(memory), -1, [](CardMemory& made) -> Status {
+    KILN_TRY(const auto got, made.device->allocate(made.size));
+    made.id = got.buffer;
+    made.handle = got.handle;
+    return ok();
+  });
+}
+
 }  // namespace
 
-void release_buffers(ServiceState& state, ConnectionState& connection) {
+std::string handle_text(const device::IpcHandle& handle) { return to_hex(handle); }
+
+Result<device::IpcHandle> read_handle(const protocol::Fields& fields) {
+  KILN_TRY(const auto text, fields.text("ipc"));
+  device::IpcHandle handle;
+  const auto bytes = from_hex(text);
+  if (!bytes || bytes->size() != handle.size()) return fields.error("ipc", "the handle's 64 bytes as 128 hex digits");
+  std::copy(bytes->begin(), bytes->end(), handle.begin());
+  return handle;
+}
+
+void release_held(ServiceState& state, ConnectionState& connection) {
   // Unmapping talks to device processes: not under the lock, not on the server's thread.
-  auto buffers = std::make_shared<std::map<std::uint64_t, std::shared_ptr<Buffer>>>(std::move(connection.buffers));
+  struct Held {
+    std::map<std::uint64_t, std::shared_ptr<Buffer>> buffers;
+    std::map<std::uint64_t, std::shared_ptr<CardEvent>> events;
+  };
+  auto held = std::make_shared<Held>(Held{std::move(connection.buffers), std::move(connection.events)});
   connection.buffers.clear();
-  state.pool.run([buffers] { buffers->clear(); });
+  connection.events.clear();
+  state.pool.run([held] { *held = {}; });
 }
 
 void buffer_register(const CallPtr& call) {
-  auto handle = call->fields.object("fd");
-  if (!handle) return call->answer(std::move(handle).error());
-  const protocol::Fields inner(**handle, "/params/fd");
-  auto index = inner.integer("fd", 0, 0);
-  if (!index) return call->answer(std::move(index).error());
-  if (call->call.fds.size() != 1)
-    return call->answer(Error(ErrorCode::invalid_argument, "buffer.register takes one descriptor: say \"fds\": 1 beside \"method\" and send it with the line"));
-  constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+  if (call->fields.has("ipc") == call->fields.has("fd"))
+    return call->answer(Error(ErrorCode::invalid_argument, "buffer.register takes either \"fd\", a descriptor, or \"ipc\", a HIP IPC handle"));
+  // A card's process may have to be started for it.
+  if (call->fields.has("ipc") || call->fields.has("device"))
+    return call->state.long_work.run([call] { call->answer(register_on_card(call)); });
+  if (auto status = check_descriptor(call); !status) return call->answer(std::move(status).error());
   auto offset = call->fields.integer_or("offset", 0, 0, most);
   auto size = call->fields.integer_or("size", 0, 0, most);
   if (!offset) return call->answer(std::move(offset).error());
@@ -65,6 +146,8 @@ void buffer_register(const CallPtr& call) {
 void buffer_alloc(const CallPtr& call) {
   auto size = call->fields.integer("size", 1, std::int64_t(1) << 46);
   if (!size) return call->answer(std::move(size).error());
+  if (call->fields.has("device"))
+    return call->state.long_work.run([call, size = std::uint64_t(*size)] { call->answer(allocate_on_card(call, size)); });
   auto share = call->state.memory->take(std::uint64_t(*size));
   if (!share) return call->answer(std::move(share).error());
   auto buffer = Buffer::allocate(std::uint64_t(*size));
@@ -86,8 +169,8 @@ void buffer_alloc(const CallPtr& call) {
 void buffer_unregister(const CallPtr& call) {
   auto id = call->fields.integer("buffer", 1, (std::int64_t(1) << 53) - 1);
   if (!id) return call->answer(std::move(id).error());
-  run_in_order(call, [call, id = std::uint64_t(*id)](TurnPtr turn) {
-    call->state.pool.run([call, id, turn = std::move(turn)] {
+  run_behind_all(call, [call, id = std::uint64_t(*id)](std::vector<TurnPtr> turns) {
+    call->state.pool.run([call, id, turns = std::move(turns)] {
       if (!call->begin_work()) return;
       std::shared_ptr<Buffer> buffer;
       {

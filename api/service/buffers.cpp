@@ -115,6 +115,22 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate(std::uint64_t size) {
   return buffer;
 }
 
+std::shared_ptr<Buffer> Buffer::on_card(CardMemory memory, int fd) {
+  auto buffer = std::shared_ptr<Buffer>(new Buffer);
+  struct stat info{};
+  if (fd >= 0 && ::fstat(fd, &info) == 0) {
+    buffer->device_ = info.st_dev;
+    buffer->inode_ = info.st_ino;
+  }
+  buffer->offset_ = memory.offset;
+  buffer->size_ = memory.size;
+  buffer->writable_ = true;
+  buffer->allocated_ = memory.allocated;
+  buffer->ids_.emplace(memory.device, memory.id);
+  buffer->card_ = std::move(memory);
+  return buffer;
+}
+
 Buffer::~Buffer() {
   for (const auto& [device, id] : ids_) (void)device->unmap(id);
 }
@@ -127,7 +143,17 @@ Status Buffer::copy_out(std::uint64_t offset, std::uint64_t bytes) {
   return copied() ? transfer_out(fd_.get(), shadow_bytes_.data() + offset, offset_ + offset, bytes) : ok();
 }
 
+Status Buffer::read(std::uint64_t offset, std::uint64_t bytes, int fd) {
+  if (bytes == 0) return ok();
+  if (of_card()) return card_.device->read(card_.id, offset, bytes, fd);
+  KILN_TRY(const auto from, Mapping::map(mapped_fd(), mapped_offset() + offset + bytes, false));
+  return write_all(fd, from.bytes().subspan(mapped_offset() + offset));
+}
+
 Result<device::BufferId> Buffer::on_device(device::Device& device) {
+  if (of_card() && card_.device != &device)
+    return Error(ErrorCode::invalid_argument, "a buffer of the launch is memory of " + card_.device_name +
+                 " and can be used there only: name that device, or hand the memory over as a memfd");
   std::lock_guard lock(mutex_);
   if (const auto it = ids_.find(&device); it != ids_.end()) return it->second;
   KILN_TRY(const auto id, device.map(mapped_fd(), mapped_offset(), size_, writable_ || copied()));

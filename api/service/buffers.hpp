@@ -1,5 +1,5 @@
-// Client memory: descriptors that clients hand over, and memory that the service allocates for them.
-// Rules (PROTOCOL.md, "Buffers"): only descriptors, never names; mapped directly only where it cannot shrink under us.
+// Client memory: descriptors and handles of a card's memory that clients hand over, and memory that the service allocates for
+// them. Rules (PROTOCOL.md, "Buffers"): only descriptors and handles, never names; mapped directly only where it cannot shrink under us.
 #pragma once
 
 #include <atomic>
@@ -15,6 +15,16 @@
 
 namespace kiln::service {
 
+// Memory of a card, on that device already.
+struct CardMemory {
+  device::Device* device = nullptr;
+  std::string device_name;
+  device::BufferId id = 0;
+  std::uint64_t offset = 0, size = 0;    // in its allocation
+  device::IpcHandle handle{};            // zeros: by descriptor
+  bool allocated = false;
+};
+
 // One registered or allocated buffer. Thread-safe.
 class Buffer {
  public:
@@ -23,6 +33,8 @@ class Buffer {
   static Result<std::shared_ptr<Buffer>> import(UniqueFd fd, std::uint64_t offset, std::uint64_t size);
   // Sealed against shrinking and growing.
   static Result<std::shared_ptr<Buffer>> allocate(std::uint64_t size);
+  // Takes it over; `fd`: what it was imported from, -1 where it was not.
+  static std::shared_ptr<Buffer> on_card(CardMemory memory, int fd = -1);
   ~Buffer();
 
   [[nodiscard]] std::uint64_t size() const { return size_; }
@@ -32,18 +44,29 @@ class Buffer {
   // What the buffer counts with its copy, and the share that pays for it, given once.
   [[nodiscard]] std::uint64_t memory_bytes() const { return copied() ? 2 * size_ : size_; }
   void hold(MemoryShare share) { share_ = std::move(share); }
+  // Memory of a card lies on one device, whose name this is; empty for others.
+  [[nodiscard]] const std::string& card() const { return card_.device_name; }
+  [[nodiscard]] bool of_card() const { return card_.device != nullptr; }
+  // Whether somewhere a descriptor is held for it.
+  [[nodiscard]] bool holds_descriptor() const { return !of_card() || inode_ != 0; }
+  // Copies [offset, offset + bytes) into `fd` from its start. Errors: of Device::read.
+  Status read(std::uint64_t offset, std::uint64_t bytes, int fd);
   // What the devices map: the client's memory, or the shadow of a copied buffer.
   [[nodiscard]] int mapped_fd() const { return copied() ? shadow_.get() : fd_.get(); }
   [[nodiscard]] std::uint64_t mapped_offset() const { return copied() ? 0 : offset_; }
   [[nodiscard]] int client_fd() const { return fd_.get(); }
-  // Two buffers over the same file: positions in it can be compared.
-  [[nodiscard]] bool same_file(const Buffer& other) const { return device_ == other.device_ && inode_ == other.inode_; }
+  // Two buffers over the same file or handle: positions in it can be compared. (Handles that differ may name one allocation:
+  // its device compares addresses.)
+  [[nodiscard]] bool same_file(const Buffer& other) const {
+    return device_ == other.device_ && inode_ == other.inode_ && card_.handle == other.card_.handle;
+  }
   [[nodiscard]] std::uint64_t file_offset() const { return offset_; }
 
   // Copied buffers: from and to the client's file. Nothing to do for others.
   Status copy_in(std::uint64_t offset, std::uint64_t bytes);
   Status copy_out(std::uint64_t offset, std::uint64_t bytes);
-  // The buffer's id on a device; mapped on first use, unmapped when the buffer goes.
+  // The buffer's id on a device; mapped on first use, unmapped when the buffer goes. Error: invalid_argument (memory of another
+  // card).
   Result<device::BufferId> on_device(device::Device& device);
 
  private:
@@ -56,6 +79,7 @@ class Buffer {
   Mapping shadow_bytes_;
   std::uint64_t offset_ = 0, size_ = 0, device_ = 0, inode_ = 0;
   bool writable_ = false, allocated_ = false;
+  CardMemory card_;
   std::mutex mutex_;
   std::map<device::Device*, device::BufferId> ids_;
 };

@@ -92,9 +92,23 @@ void ActiveCall::watch_deadline(const CallPtr& call) {
   if (call->answered_) call->state.deadlines.remove(entry);  // its answer came before it could know the entry
 }
 
+namespace {
+
+// What the call has in the queue and what has not got its turn; with the lock held.
+void take_queued(ServiceState& state, std::deque<OrderedJob>& jobs, std::uint64_t call, std::vector<OrderedJob>& taken) {
+  if (jobs.empty()) return;
+  const auto queued = std::find_if(jobs.begin() + 1, jobs.end(), [&](const OrderedJob& job) { return job.call == call; });
+  if (queued == jobs.end()) return;
+  taken.push_back(std::move(*queued));
+  jobs.erase(queued);
+  --state.ordered;
+}
+
+}  // namespace
+
 void stop_call(ActiveCall& call, ErrorCode why) {
   std::function<void()> stop_work;
-  OrderedJob taken;  // goes without the lock: it holds calls
+  std::vector<OrderedJob> taken;  // go without the lock: they hold calls
   {
     std::lock_guard lock(call.state.mutex);
     auto& connection = *call.connection;
@@ -103,13 +117,8 @@ void stop_call(ActiveCall& call, ErrorCode why) {
     if (why == ErrorCode::cancelled) it->second.token.cancel();
     if (!it->second.waiting) {
       stop_work = it->second.stop_work;
-    } else if (auto& jobs = connection.ordered; !jobs.empty()) {
-      const auto queued = std::find_if(jobs.begin() + 1, jobs.end(), [&](const OrderedJob& job) { return job.call == call.number; });
-      if (queued != jobs.end()) {
-        taken = std::move(*queued);
-        jobs.erase(queued);
-        --call.state.ordered;
-      }
+    } else {
+      for (auto& [id, stream] : connection.streams) take_queued(call.state, stream.ordered, call.number, taken);
     }
     if (!it->second.waiting && !stop_work) return;
   }
@@ -117,40 +126,113 @@ void stop_call(ActiveCall& call, ErrorCode why) {
   else call.answer(stopped(why));
 }
 
+bool ConnectionState::nothing_ordered() const {
+  return std::all_of(streams.begin(), streams.end(), [](const auto& entry) { return entry.second.ordered.empty(); });
+}
+
 Turn::~Turn() {
   std::function<void(TurnPtr)> finished, next;  // go without the lock: they hold calls
   {
     std::lock_guard lock(state_.mutex);
-    auto& jobs = connection_->ordered;
+    auto& stream = connection_->streams.at(stream_);
+    auto& jobs = stream.ordered;
     finished = std::move(jobs.front().run);
     jobs.pop_front();
     if (!jobs.empty()) next = std::move(jobs.front().run);
-    else if (connection_->gone) release_buffers(state_, *connection_);
+    else if (stream.released) connection_->streams.erase(stream_);
+    if (connection_->gone && connection_->nothing_ordered()) release_held(state_, *connection_);
   }
   finished = nullptr;
-  if (next) next(std::make_shared<Turn>(state_, connection_));
+  if (next) next(std::make_shared<Turn>(state_, connection_, stream_));
   next = nullptr;
   std::lock_guard lock(state_.mutex);
   --state_.ordered;
   state_.idle.notify_all();
 }
 
-void run_in_order(const CallPtr& call, std::function<void(TurnPtr)> job) {
+namespace {
+
+// Puts the job at the end of the stream; whether it has its turn at once, and then it is not kept. With the lock held.
+bool put_in_order(ServiceState& state, StreamState& stream, std::uint64_t call, std::function<void(TurnPtr)> job) {
+  const bool first = stream.ordered.empty();
+  stream.ordered.push_back({call, first ? nullptr : std::move(job)});
+  ++state.ordered;
+  return first;
+}
+
+void begin_waiting(const CallPtr& call) {
+  ActiveCall::watch_deadline(call);
+  if (call->call.cancel.cancelled()) stop_call(*call, ErrorCode::cancelled);
+}
+
+// Turns of several streams, until all are there. When the call is stopped, its queued jobs go, and this with them.
+struct Gathering {
+  std::mutex mutex;
+  std::size_t wanted = 0;
+  std::vector<TurnPtr> turns;
+  std::function<void(std::vector<TurnPtr>)> job;
+
+  void add(TurnPtr turn) {
+    {
+      std::lock_guard lock(mutex);
+      turns.push_back(std::move(turn));
+      if (turns.size() < wanted) return;
+    }
+    job(std::move(turns));
+  }
+};
+
+}  // namespace
+
+void run_in_order(const CallPtr& call, std::uint64_t stream, std::function<void(TurnPtr)> job, bool release) {
   auto& state = call->state;
   auto& connection = *call->connection;
-  bool first = false;
+  bool first = false, known = true;
+  {
+    std::lock_guard lock(state.mutex);
+    const auto it = connection.calls.find(call->number);
+    if (it == connection.calls.end()) return;
+    const auto found = connection.streams.find(stream);
+    known = found != connection.streams.end() && !found->second.released;
+    if (known) {
+      it->second.waiting = true;
+      first = put_in_order(state, found->second, call->number, job);
+      found->second.released = release;
+    }
+  }
+  if (!known) return call->answer(Error(ErrorCode::not_found, "this connection has no stream " + std::to_string(stream)));
+  begin_waiting(call);
+  if (first) job(std::make_shared<Turn>(state, call->connection, stream));
+}
+
+void run_behind_all(const CallPtr& call, std::function<void(std::vector<TurnPtr>)> job) {
+  auto& state = call->state;
+  auto& connection = *call->connection;
+  auto gathering = std::make_shared<Gathering>();
+  gathering->job = std::move(job);
+  std::vector<std::uint64_t> first;
   {
     std::lock_guard lock(state.mutex);
     const auto it = connection.calls.find(call->number);
     if (it == connection.calls.end()) return;
     it->second.waiting = true;
-    first = connection.ordered.empty();
-    connection.ordered.push_back({call->number, first ? nullptr : std::move(job)});
-    ++state.ordered;
+    gathering->wanted = connection.streams.size();
+    for (auto& [id, stream] : connection.streams)
+      if (put_in_order(state, stream, call->number, [gathering](TurnPtr turn) { gathering->add(std::move(turn)); })) first.push_back(id);
   }
-  ActiveCall::watch_deadline(call);
-  if (call->call.cancel.cancelled()) stop_call(*call, ErrorCode::cancelled);
-  if (first) job(std::make_shared<Turn>(state, call->connection));
+  begin_waiting(call);
+  for (const auto id : first) gathering->add(std::make_shared<Turn>(state, call->connection, id));
+}
+
+Status take_stream_error(ActiveCall& call, std::uint64_t stream) {
+  std::optional<Error> error;
+  {
+    std::lock_guard lock(call.state.mutex);
+    const auto found = call.connection->streams.find(stream);
+    if (found != call.connection->streams.end()) error = std::exchange(found->second.error, std::nullopt);
+  }
+  if (!error) return ok();
+  return std::move(*error).with("it is of an earlier launch of this stream, which had been answered when it was enqueued");
 }
 
 }  // namespace kiln::service

@@ -1,8 +1,8 @@
 #include <algorithm>
-#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "api/service/profile_json.hpp"
 #include "api/service/report.hpp"
 #include "api/service/state.hpp"
 #include "engine/base/half.hpp"
@@ -13,6 +13,8 @@ using protocol::Json;
 
 namespace {
 
+constexpr std::size_t waits_max = 64;
+
 // One argument of a launch: a range of a buffer, or a scalar's bytes.
 struct Argument {
   std::shared_ptr<Buffer> buffer;
@@ -20,6 +22,8 @@ struct Argument {
   Access access = Access::read;
   Bytes scalar;
 };
+
+enum class LaunchPurpose : std::uint8_t { run, verify, profile };
 
 struct LaunchJob {
   TurnPtr turn;                            // first: the next one starts when all of this one is given back
@@ -30,15 +34,22 @@ struct LaunchJob {
   device::Device* device = nullptr;
   jit::LoadedKernelPtr loaded;
   std::vector<Argument> arguments;
-  bool verify = false;
+  LaunchPurpose purpose = LaunchPurpose::run;
+  std::uint64_t stream = 0;                // the connection's name of it
+  device::LaunchSettings settings;
+  std::vector<std::shared_ptr<CardEvent>> events;  // those that `settings` names
+  bool enqueued = false;                   // and answered; of the device's thread
+  bool finished = false;                   // with the service's lock
   MemoryShare before_memory;
-  std::vector<UniqueFd> before;            // verify: the tensors as they were, one a tensor
+  std::vector<UniqueFd> before, after;     // verify: the tensors as they were, and are where they cannot be mapped; one a tensor
   double launch_ms = 0;
 
   // What it holds is free when the client knows; then the next one starts.
   void answer(Reply reply) {
     arguments.clear();
+    events.clear();
     before.clear();
+    after.clear();
     before_memory = MemoryShare();
     loaded.reset();
     call->answer(std::move(reply));
@@ -179,27 +190,37 @@ Status copy_out(LaunchJob& job) {
 // A copy of every tensor as the launch finds it; it counts as the clients' buffers do.
 Status take_before(LaunchJob& job) {
   std::uint64_t bytes = 0;
-  for (const auto& a : job.arguments) bytes += a.buffer ? a.bytes : 0;
+  for (const auto& a : job.arguments) bytes += !a.buffer ? 0 : a.buffer->of_card() ? 2 * a.bytes : a.bytes;
   KILN_TRY(job.before_memory, job.call->state.memory->take(bytes));
   for (const auto& a : job.arguments) {
     if (!a.buffer) { job.before.emplace_back(); continue; }
     KILN_TRY(auto fd, create_memfd("kiln-before", std::max<std::size_t>(a.bytes, 1)));
-    if (a.bytes > 0) {
-      KILN_TRY(const auto from, Mapping::map(a.buffer->mapped_fd(), a.buffer->mapped_offset() + a.offset + a.bytes, false));
-      KILN_CHECK(write_all(fd.get(), from.bytes().subspan(a.buffer->mapped_offset() + a.offset)));
-    }
+    KILN_CHECK(a.buffer->read(a.offset, a.bytes, fd.get()));
     job.before.push_back(std::move(fd));
   }
   return ok();
 }
 
+// Memory of a card, as the launch left it: the interpreter's process cannot map it. Counted with take_before's.
+Status take_after(LaunchJob& job) {
+  for (const auto& a : job.arguments) {
+    job.after.emplace_back();
+    if (!a.buffer || !a.buffer->of_card()) continue;
+    KILN_TRY(job.after.back(), create_memfd("kiln-after", std::max<std::size_t>(a.bytes, 1)));
+    KILN_CHECK(a.buffer->read(a.offset, a.bytes, job.after.back().get()));
+  }
+  return ok();
+}
+
 void finish_verify(const JobPtr& job) {
+  if (auto status = take_after(*job); !status) return job->answer(std::move(status).error());
   std::vector<jit::Session::VerifyArgument> before, after;
   for (std::size_t i = 0; i < job->arguments.size(); ++i) {
     const auto& a = job->arguments[i];
     if (!a.buffer) { before.push_back({-1, 0, 0, a.scalar}); after.push_back({-1, 0, 0, a.scalar}); continue; }
     before.push_back({job->before[i].get(), 0, a.bytes, {}});
-    after.push_back({a.buffer->mapped_fd(), a.buffer->mapped_offset() + a.offset, a.bytes, {}});
+    if (job->after[i]) after.push_back({job->after[i].get(), 0, a.bytes, {}});
+    else after.push_back({a.buffer->mapped_fd(), a.buffer->mapped_offset() + a.offset, a.bytes, {}});
   }
   auto result = job->call->state.session->verify(*job->program, before, after, job->call->call.deadline, job->call->call.cancel);
   if (!result) return job->answer(std::move(result).error());
@@ -216,8 +237,42 @@ void finish_verify(const JobPtr& job) {
                    {"launch_ms", job->launch_ms}, {"reference_ms", result->reference_ms}});
 }
 
+// Whether the device counts what it executes and takes switches.
+bool counts(const std::string& device_name) { return device_name.rfind("emu:", 0) == 0; }
+
+// The report of a profiled launch; what it wrote is where any launch leaves it.
+Reply finish_profile(LaunchJob& job, const device::LaunchReport& report) {
+  KILN_CHECK(copy_out(job));
+  KILN_TRY(const auto profile, jit::make_kernel_profile(*job.kernel, job.program.get(), report));
+  auto value = profile_json(profile);
+  value["key"] = job.kernel->key.hex();
+  value["program"] = job.kernel->metadata.program;
+  value["target"] = job.kernel->metadata.target;
+  value["device"] = job.device_name;
+  value["duration_ms"] = report.duration_ms;
+  value["emulated"] = counts(job.device_name);
+  return Reply(std::move(value));
+}
+
+// Its stream need not stop it any more. Of a launch that was answered when it was enqueued, what went wrong since is the stream's.
+void leave_stream(LaunchJob& job, const Result<device::LaunchReport>& report) {
+  std::lock_guard lock(job.call->state.mutex);
+  job.finished = true;
+  auto& stream = job.call->connection->streams.at(job.stream);  // there is one as long as the job has its turn
+  stream.running.erase(job.call->number);
+  if (job.enqueued && !report && report.error().code != ErrorCode::cancelled && !stream.error) stream.error = report.error();
+}
+
+void enqueued(const JobPtr& job) {
+  job->enqueued = true;
+  job->call->answer(Json{{"key", job->kernel->key.hex()}, {"enqueued", true}, {"event", job->call->fields.find("event")->get<std::uint64_t>()},
+                         {"device", job->device_name}});
+}
+
 void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   job->loaded.reset();
+  if (job->settings.record != 0) leave_stream(*job, report);
+  if (job->enqueued) return job->answer(Json::object());  // nobody hears it any more: what it holds is given back
   auto& call = *job->call;
   if (!report) {
     auto error = std::move(report).error();
@@ -225,7 +280,7 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
     return job->answer(std::move(error));
   }
   job->launch_ms = report->duration_ms;
-  if (job->verify) {
+  if (job->purpose == LaunchPurpose::verify) {
     call.wait_again();
     return call.state.interpretations.run([job] {
       if (!job->call->begin_work()) return;
@@ -233,6 +288,8 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
       finish_verify(job);
     });
   }
+  if (job->purpose == LaunchPurpose::profile)
+    return call.state.long_work.run([job, report = std::move(*report)] { job->answer(finish_profile(*job, report)); });
   auto finish = [job] {
     if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
     job->answer(Json{{"key", job->kernel->key.hex()}, {"duration_ms", job->launch_ms}, {"device", job->device_name}});
@@ -242,16 +299,86 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   else finish();
 }
 
+// "switches": of the emulated card, for this launch alone.
+Status read_settings(LaunchJob& job) {
+  const auto& call = *job.call;
+  {
+    std::lock_guard lock(call.state.mutex);
+    job.settings.stream = call.connection->streams.at(job.stream).number;
+  }
+  job.settings.profile = job.purpose == LaunchPurpose::profile && counts(job.device_name);
+  if (!call.fields.has("switches")) return ok();
+  KILN_TRY(const Json* switches, call.fields.object("switches"));
+  const protocol::Fields fields(*switches, "/params/switches");
+  KILN_CHECK(fields.only({"check", "seed", "order", "budget"}));
+  for (const auto& [name, value] : switches->items()) {
+    if (value.is_string()) job.settings.switches.emplace_back(name, value.get<std::string>());
+    else if (value.is_number_unsigned()) job.settings.switches.emplace_back(name, std::to_string(value.get<std::uint64_t>()));
+    else return fields.error(name, "a string or a positive integer");
+  }
+  return ok();
+}
+
+Result<std::shared_ptr<CardEvent>> find_event(const LaunchJob& job, const Json& id, const std::string& pointer) {
+  std::shared_ptr<CardEvent> event;
+  if (id.is_number_integer() && id.get<std::int64_t>() > 0) {
+    std::lock_guard lock(job.call->state.mutex);
+    const auto& events = job.call->connection->events;
+    if (const auto found = events.find(std::uint64_t(id.get<std::int64_t>())); found != events.end()) event = found->second;
+  }
+  if (!event) return argument_error(pointer, "this connection has no such event", "an id from event.import or event.export", protocol::dump(id).substr(0, 80));
+  if (&event->device() != job.device)
+    return argument_error(pointer, "the event is of another device than the launch", "an event of " + job.device_name, "one of " + event->device_name());
+  return event;
+}
+
+// "wait" and "event".
+Status read_events(LaunchJob& job) {
+  const auto& fields = job.call->fields;
+  if (fields.has("wait")) {
+    KILN_TRY(const Json* wait, fields.array("wait", waits_max));
+    for (std::size_t i = 0; i < wait->size(); ++i) {
+      KILN_TRY(auto event, find_event(job, (*wait)[i], "/params/wait/" + std::to_string(i)));
+      job.settings.wait.push_back(event->id());
+      job.events.push_back(std::move(event));
+    }
+  }
+  if (const Json* id = fields.find("event")) {
+    KILN_TRY(auto event, find_event(job, *id, "/params/event"));
+    job.settings.record = event->id();
+    job.events.push_back(std::move(event));
+  }
+  const bool copies = std::any_of(job.arguments.begin(), job.arguments.end(), [](const Argument& a) { return a.buffer && a.buffer->copied(); });
+  if (!job.events.empty() && copies)
+    return Error(ErrorCode::invalid_argument, "a buffer that is copied in and out by the daemon cannot be ordered by events of the card: register a memfd that can be sealed");
+  return ok();
+}
+
+// Until it is done, the launch is stopped with its stream or its connection.
+void watch_enqueued(const JobPtr& job, const std::function<void()>& stop) {
+  bool gone = false;
+  {
+    std::lock_guard lock(job->call->state.mutex);
+    if (job->finished) return;
+    job->call->connection->streams.at(job->stream).running[job->call->number] = stop;
+    gone = job->call->connection->gone;
+  }
+  if (gone) stop();
+}
+
 Status submit(const JobPtr& job) {
   auto& call = *job->call;
   KILN_CHECK(call.not_stopped());
-  if (job->verify && !job->program)
+  KILN_CHECK(take_stream_error(call, job->stream));
+  if (job->purpose == LaunchPurpose::verify && !job->program)
     return Error(ErrorCode::invalid_argument, "the interpreter needs the program: name program and set instead of key");
   KILN_TRY(job->device, call.state.session->device(job->device_name));
+  KILN_CHECK(read_settings(*job));
   KILN_CHECK(read_arguments(*job));
+  KILN_CHECK(read_events(*job));
   KILN_TRY(job->loaded, call.state.session->load(job->kernel, job->device_name));
   KILN_CHECK(copy_in(*job));
-  if (job->verify) KILN_CHECK(take_before(*job));
+  if (job->purpose == LaunchPurpose::verify) KILN_CHECK(take_before(*job));
   std::vector<device::LaunchArgument> arguments;
   for (const auto& a : job->arguments) {
     device::LaunchArgument argument{0, a.offset, a.bytes, a.scalar};
@@ -266,25 +393,32 @@ Status submit(const JobPtr& job) {
     ++call.state.launches;
   }
   device::Device* device = job->device;
-  const auto id = device->launch(job->loaded->id, std::move(arguments), call.connection->id,
+  auto settings = job->settings;
+  if (settings.record != 0) settings.enqueued = [job] { enqueued(job); };
+  const auto id = device->launch(job->loaded->id, std::move(arguments), std::move(settings),
                                  [job](Result<device::LaunchReport> report) { launched(job, std::move(report)); });
-  call.work_stops_by([device, id] { device->cancel(id); });
+  const auto stop = [device, id] { device->cancel(id); };
+  call.work_stops_by(stop);
+  if (job->settings.record != 0) watch_enqueued(job, stop);
   return ok();
 }
 
-void start_launch(const CallPtr& call, bool verify) {
+void start_launch(const CallPtr& call, LaunchPurpose purpose) {
   auto device = call->fields.text_or("device", "host");
   if (!device) return call->answer(std::move(device).error());
-  run_in_order(call, [call, verify, name = *device](TurnPtr turn) {
+  const auto stream = call->fields.integer_or("stream", 0, 0, (std::int64_t(1) << 53) - 1);
+  if (!stream) return call->answer(stream.error());
+  run_in_order(call, std::uint64_t(*stream), [call, purpose, name = *device, stream = std::uint64_t(*stream)](TurnPtr turn) {
     auto job = std::make_shared<LaunchJob>();
     job->turn = std::move(turn);  // whatever ends this request, also an error on the way to its kernel, lets the next one start
     job->call = call;
+    job->stream = stream;
     job->device_name = name;
-    job->verify = verify;
+    job->purpose = purpose;
     with_kernel(call, [job](std::shared_ptr<const jit::Kernel> kernel, std::shared_ptr<const bound::Program> program) {
       job->kernel = std::move(kernel);
       job->program = std::move(program);
-      auto& threads = job->verify ? job->call->state.interpretations : job->call->state.pool;
+      auto& threads = job->purpose != LaunchPurpose::run ? job->call->state.interpretations : job->call->state.pool;
       threads.run([job] {
         if (!job->call->begin_work()) return;
         if (auto status = submit(job); !status) job->answer(std::move(status).error());
@@ -295,7 +429,8 @@ void start_launch(const CallPtr& call, bool verify) {
 
 }  // namespace
 
-void kernel_launch(const CallPtr& call) { start_launch(call, false); }
-void kernel_verify(const CallPtr& call) { start_launch(call, true); }
+void kernel_launch(const CallPtr& call) { start_launch(call, LaunchPurpose::run); }
+void kernel_verify(const CallPtr& call) { start_launch(call, LaunchPurpose::verify); }
+void kernel_profile(const CallPtr& call) { start_launch(call, LaunchPurpose::profile); }
 
 }  // namespace kiln::service

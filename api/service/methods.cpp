@@ -25,7 +25,17 @@ std::vector<ParamInfo> with_compile(std::vector<ParamInfo> more) {
 const std::vector<ParamInfo> launch_params = with_compile({
     {"key", "string", false, "a compiled kernel, instead of program and set"},
     {"device", "string", false, "default host"},
-    {"args", "object | array", true, "arguments by name or in order: {\"buffer\": id, \"offset\": bytes} or a scalar's number"}});
+    {"args", "object | array", true, "arguments by name or in order: {\"buffer\": id, \"offset\": bytes} or a scalar's number"},
+    {"switches", "object", false, "of the emulated card for this launch: check (races, uninitialised, barriers, all …), seed, order, budget"}});
+
+// kernel.launch takes more than verify and profile.
+std::vector<ParamInfo> with_order(std::vector<ParamInfo> params) {
+  params.insert(params.end(), {
+      {"stream", "integer", false, "of stream.create; launches of one stream run in order; default the connection's own"},
+      {"wait", "array", false, "events that the card waits for before it begins"},
+      {"event", "integer", false, "an event that the card records behind the launch, which is answered when that is enqueued"}});
+  return params;
+}
 
 std::vector<MethodInfo> make_methods() {
   using enum MethodInfo::Runs;
@@ -45,19 +55,34 @@ std::vector<MethodInfo> make_methods() {
        {{"kernels", "array", true, "objects with the parameters of kernel.compile"}}},
       {"kernel.load", "load a kernel on a device ahead of its first launch", false, long_work, kernel_load,
        {{"key", "string", true, "a compiled kernel"}, {"device", "string", false, "default host"}}},
-      {"kernel.launch", "run a kernel on buffers; answers at completion", false, at_once, kernel_launch, launch_params},
+      {"kernel.launch", "run a kernel on buffers; answers at completion, with event at enqueue", false, at_once, kernel_launch, with_order(launch_params)},
       {"kernel.verify", "run a kernel and compare what it wrote with the interpreter", false, at_once, kernel_verify, launch_params},
+      {"kernel.profile", "run a kernel and report what it executed: counters on an emulated card, the duration elsewhere", false, at_once, kernel_profile, launch_params},
       {"kernel.explain", "the whole report of a kernel", false, at_once, kernel_explain, with_compile({{"key", "string", false, "a compiled kernel"}})},
       {"kernel.list", "kernels known to this daemon", false, at_once, kernel_list, {}},
       {"kernel.unload", "forget a kernel and unload it from devices; its cache entry stays", false, at_once, kernel_unload,
        {{"key", "string", true, "a compiled kernel"}}},
-      {"buffer.register", "hand memory over: one descriptor", false, at_once, buffer_register,
-       {{"fd", "object", true, "{\"fd\": 0}, the first descriptor of this request"}, {"offset", "integer", false, "first byte, default 0"},
-        {"size", "integer", false, "bytes, default up to the end"}}},
-      {"buffer.alloc", "memory of the daemon, answered as a descriptor", false, at_once, buffer_alloc, {{"size", "integer", true, "bytes"}}},
+      {"buffer.register", "hand memory over: one descriptor, or a HIP IPC handle", false, at_once, buffer_register,
+       {{"fd", "object", false, "{\"fd\": 0}, the first descriptor of this request"},
+        {"ipc", "string", false, "a HIP IPC memory handle, 128 hex digits, instead of fd"},
+        {"device", "string", false, "the card whose memory it is; needed with ipc; with fd: the card imports the descriptor (dma-buf)"},
+        {"offset", "integer", false, "first byte, default 0; needed with ipc: from the allocation's first byte"},
+        {"size", "integer", false, "bytes, default up to the end; needed with a device"}}},
+      {"buffer.alloc", "memory of the daemon, answered as a descriptor, or of a card, answered as a HIP IPC handle", false, at_once, buffer_alloc,
+       {{"size", "integer", true, "bytes"}, {"device", "string", false, "the card that allocates it"}}},
       {"buffer.unregister", "give memory back; answers when launches in flight are done", false, at_once, buffer_unregister,
        {{"buffer", "integer", true, "a buffer's id"}}},
       {"buffer.list", "this connection's buffers", false, at_once, buffer_list, {}},
+      {"event.import", "open another process's HIP event", false, long_work, event_import,
+       {{"ipc", "string", true, "its IPC handle, 128 hex digits"}, {"device", "string", true, "the card"}}},
+      {"event.export", "make an event of a card, with its IPC handle", false, long_work, event_export, {{"device", "string", true, "the card"}}},
+      {"event.release", "close an event, behind the launches that use it", false, short_work, event_release, {{"event", "integer", true, "an event's id"}}},
+      {"stream.create", "one more stream of this connection", false, at_once, stream_create, {}},
+      {"stream.synchronize", "wait for a stream's launches; the first error of those that were answered at enqueue", false, at_once, stream_synchronize,
+       {{"stream", "integer", false, "default the connection's own"}}},
+      {"stream.cancel", "stop a stream's launches that were answered at enqueue", false, short_work, stream_cancel,
+       {{"stream", "integer", false, "default the connection's own"}}},
+      {"stream.release", "give a stream back, behind its launches", false, at_once, stream_release, {{"stream", "integer", true, "a stream's id"}}},
       {"cache.stats", "counters and limits of the cache", false, at_once, cache_stats, {}},
       {"cache.list", "entries, newest use first", false, long_work, cache_list, {{"limit", "integer", false, "at most so many, default 1000"}}},
       {"cache.verify", "read every entry; damaged ones are set aside", false, long_work, cache_verify, {}},

@@ -143,12 +143,14 @@ class ServiceImpl final : public Service {
     connection->id = id;
     connection->peer = peer;
     std::lock_guard lock(state_.mutex);
+    connection->streams[0].number = state_.stream_next++;
     state_.connections.emplace(id, std::move(connection));
   }
 
   void disconnected(ConnectionId id) override {
     ConnectionPtr connection;
     std::vector<CallPtr> calls;
+    std::vector<std::function<void()>> stops;
     {
       std::lock_guard lock(state_.mutex);
       const auto it = state_.connections.find(id);
@@ -157,8 +159,10 @@ class ServiceImpl final : public Service {
       connection->gone = true;
       state_.connections.erase(it);
       add_calls(*connection, calls);
-      if (connection->ordered.empty()) release_buffers(state_, *connection);
+      add_enqueued(*connection, stops);
+      if (connection->nothing_ordered()) release_held(state_, *connection);
     }
+    for (const auto& stop : stops) stop();
     for (const auto& call : calls) stop_call(*call, ErrorCode::cancelled);
   }
 
@@ -206,7 +210,10 @@ class ServiceImpl final : public Service {
 
   std::uint64_t calls_running() override {
     std::lock_guard lock(state_.mutex);
-    return state_.running;
+    auto running = state_.running;  // and launches that were answered when they were enqueued
+    for (const auto& [id, connection] : state_.connections)
+      for (const auto& [name, stream] : connection->streams) running += stream.running.size();
+    return running;
   }
 
   void drain() override {
@@ -216,10 +223,15 @@ class ServiceImpl final : public Service {
 
   void cancel_all() override {
     std::vector<CallPtr> calls;
+    std::vector<std::function<void()>> stops;
     {
       std::lock_guard lock(state_.mutex);
-      for (const auto& [id, connection] : state_.connections) add_calls(*connection, calls);
+      for (const auto& [id, connection] : state_.connections) {
+        add_calls(*connection, calls);
+        add_enqueued(*connection, stops);
+      }
     }
+    for (const auto& stop : stops) stop();
     for (const auto& call : calls) stop_call(*call, ErrorCode::cancelled);
   }
 
@@ -228,6 +240,12 @@ class ServiceImpl final : public Service {
   static void add_calls(const ConnectionState& connection, std::vector<CallPtr>& calls) {
     for (const auto& [number, running] : connection.calls)
       if (auto call = running.call.lock()) calls.push_back(std::move(call));
+  }
+
+  // Launches that were answered when they were enqueued; with the lock held.
+  static void add_enqueued(const ConnectionState& connection, std::vector<std::function<void()>>& stops) {
+    for (const auto& [id, stream] : connection.streams)
+      for (const auto& [number, stop] : stream.running) stops.push_back(stop);
   }
 
   // Unknown and missing parameters by the method's own table, the one that rpc.discover shows.

@@ -64,6 +64,7 @@ class Service {
   virtual void call(Call call) = 0;
   // $/cancel: the call with this id of this connection; one that only waits is answered at once. Unknown ids are ignored.
   virtual void cancel(ConnectionId connection, const protocol::Json& id) = 0;
+  // Calls without an answer, and launches that go on after theirs.
   virtual std::uint64_t calls_running() = 0;
   // No new work from now on (answered with busy, retryable); running calls go on. cancel_all ends them.
   virtual void drain() = 0;

@@ -7,12 +7,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <unordered_map>
 #include <vector>
 
 #include "api/service/buffers.hpp"
+#include "api/service/card_events.hpp"
 #include "api/service/programs.hpp"
 #include "api/service/service.hpp"
 
@@ -76,16 +78,30 @@ struct OrderedJob {
   std::function<void(TurnPtr)> run;
 };
 
+// What was put in order: one launch after the other.
+struct StreamState {
+  std::uint64_t number = 0;                                   // for devices: of all connections' streams
+  std::deque<OrderedJob> ordered;                             // the front one has the turn
+  // Launches that were answered when they were enqueued: how they are stopped, by ActiveCall::number; the first that failed.
+  std::map<std::uint64_t, std::function<void()>> running;
+  std::optional<Error> error;
+  bool released = false;                                      // goes with its last job
+};
+
 struct ConnectionState {
   ConnectionId id = 0;
   Peer peer;
   bool gone = false;
   std::map<std::uint64_t, std::shared_ptr<Buffer>> buffers;
   std::uint64_t buffer_next = 1;
+  std::map<std::uint64_t, std::shared_ptr<CardEvent>> events;
+  std::uint64_t event_next = 1;
+  std::map<std::uint64_t, StreamState> streams;               // 0: the one of launches that name none
+  std::uint64_t stream_next = 1;
   std::unordered_map<std::uint64_t, RunningCall> calls;       // by ActiveCall::number
   std::unordered_map<std::string, std::uint64_t> call_ids;    // dumped request id to number; notifications have none
   std::unordered_map<std::string, std::shared_ptr<const bound::Program>> programs;  // by key: this client's own argument names
-  std::deque<OrderedJob> ordered;                             // the front one has the turn
+  [[nodiscard]] bool nothing_ordered() const;
 };
 using ConnectionPtr = std::shared_ptr<ConnectionState>;
 
@@ -100,7 +116,7 @@ struct ServiceState {
   std::unordered_map<ConnectionId, ConnectionPtr> connections;
   std::uint64_t running = 0;                   // calls without an answer
   std::uint64_t ordered = 0;                   // jobs in all connections' queues, whether their calls are answered or not
-  std::uint64_t call_next = 1, requests = 0, errors = 0, launches = 0;
+  std::uint64_t call_next = 1, stream_next = 1, requests = 0, errors = 0, launches = 0;
   bool draining = false;
   struct Memo {
     std::string key_hex, rest;                       // rest: outcome_rest
@@ -154,20 +170,27 @@ struct ActiveCall {
 // its connection's queue; one that works is told and answers when its work has ended.
 void stop_call(ActiveCall& call, ErrorCode why);
 
-// The right of one connection's front job to run. Its end, on any thread, lets the next one start.
+// The right of one stream's front job to run. Its end, on any thread, lets the next one start.
 class Turn {
  public:
-  Turn(ServiceState& state, ConnectionPtr connection) : state_(state), connection_(std::move(connection)) {}
+  Turn(ServiceState& state, ConnectionPtr connection, std::uint64_t stream)
+      : state_(state), connection_(std::move(connection)), stream_(stream) {}
   Turn(const Turn&) = delete;
   ~Turn();
 
  private:
   ServiceState& state_;
   const ConnectionPtr connection_;
+  const std::uint64_t stream_;
 };
-// Runs `job` when everything that the connection put in order before it is done; what holds the turn is running. The call waits,
-// so that cancellation and deadline answer it, until the job calls begin_work.
-void run_in_order(const CallPtr& call, std::function<void(TurnPtr)> job);
+// Runs `job` when everything that the connection put in order on the stream before it is done; what holds the turn is running.
+// The call waits, so that cancellation and deadline answer it, until the job calls begin_work. A stream that the connection does
+// not have is answered with not_found. `release`: it has it no more.
+void run_in_order(const CallPtr& call, std::uint64_t stream, std::function<void(TurnPtr)> job, bool release = false);
+// The same behind everything of all the connection's streams; with a turn of each.
+void run_behind_all(const CallPtr& call, std::function<void(std::vector<TurnPtr>)> job);
+// The error of a launch of the stream that was answered when it was enqueued, once.
+Status take_stream_error(ActiveCall& call, std::uint64_t stream);
 
 struct ParamInfo { const char* name; const char* type; bool required; const char* summary; };
 struct MethodInfo {
@@ -193,12 +216,23 @@ void kernel_unload(const CallPtr& call);
 // launch_methods.cpp
 void kernel_launch(const CallPtr& call);
 void kernel_verify(const CallPtr& call);
+void kernel_profile(const CallPtr& call);
 // buffer_methods.cpp
 void buffer_register(const CallPtr& call);
 void buffer_alloc(const CallPtr& call);
 void buffer_unregister(const CallPtr& call);
 void buffer_list(const CallPtr& call);
-void release_buffers(ServiceState& state, ConnectionState& connection);  // with state.mutex held
+void release_held(ServiceState& state, ConnectionState& connection);  // buffers and events; with state.mutex held
+Result<device::IpcHandle> read_handle(const protocol::Fields& fields);     // "ipc"
+std::string handle_text(const device::IpcHandle& handle);
+// event_methods.cpp
+void event_import(const CallPtr& call);
+void event_export(const CallPtr& call);
+void event_release(const CallPtr& call);
+void stream_create(const CallPtr& call);
+void stream_synchronize(const CallPtr& call);
+void stream_cancel(const CallPtr& call);
+void stream_release(const CallPtr& call);
 // host_methods.cpp
 void hello(const CallPtr& call);
 void ping(const CallPtr& call);

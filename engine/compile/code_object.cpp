@@ -208,6 +208,16 @@ Result<CodeObject> read_code_object(ByteView bytes) {
     }
     if (section.sh_type == SHT_SYMTAB || (section.sh_type == SHT_DYNSYM && table == nullptr)) table = &section;
   }
+  if (header.e_shstrndx < sections.size()) {
+    const auto& home = sections[header.e_shstrndx];
+    KILN_TRY(const ByteView names, range_of(bytes, home.sh_offset, home.sh_size, "the names of sections"));
+    for (const auto& section : sections) {
+      if (string_at(names, section.sh_name) != ".debug_line" || section.sh_type == SHT_NOBITS) continue;
+      KILN_CHECK(range_of(bytes, section.sh_offset, section.sh_size, "the line table"));
+      object.lines_offset = section.sh_offset;
+      object.lines_size = section.sh_size;
+    }
+  }
   if (object.kernels.empty()) return corrupt("no kernel in its metadata");
   if (table != nullptr) KILN_CHECK(read_functions(bytes, sections, *table, object));
   return object;

@@ -30,6 +30,7 @@ struct CodeObject {
   std::string isa;                  // "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
   std::vector<CodeKernel> kernels;
   std::vector<CodeFunction> functions;  // from the symbol table, kernels and others
+  std::uint64_t lines_offset = 0, lines_size = 0;  // of .debug_line in the object's bytes; 0 without
 };
 // Errors: corrupt, with what is wrong.
 Result<CodeObject> read_code_object(ByteView bytes);

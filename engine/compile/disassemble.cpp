@@ -89,7 +89,7 @@ Result<std::vector<Instruction>> disassemble(ByteView code, const std::string& i
       status = Error(ErrorCode::compile_failed, "no instruction at byte " + std::to_string(at) + " of a kernel's code");
       break;
     }
-    instructions.push_back({at, static_cast<int>(size), state.text});
+    instructions.push_back({at, static_cast<int>(size), state.text, 0});
     at += size;
   }
   loaded->destroy(info);

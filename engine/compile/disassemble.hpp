@@ -15,6 +15,7 @@ struct Instruction {
   std::uint64_t address = 0;   // from the function's start
   int bytes = 0;
   std::string text;            // "v_mfma_f32_32x32x8_f16 v[0:15], v[0:1], v[2:3], 0"
+  std::uint32_t line = 0;      // of the source, where the caller looked it up; 0: not known
   [[nodiscard]] std::string mnemonic() const { return text.substr(0, text.find(' ')); }
 };
 

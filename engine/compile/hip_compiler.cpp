@@ -1,12 +1,14 @@
 // The AMD worker's compiler: lower, emit, hipRTC, then what the object itself says about its resources.
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 
 #include "engine/compile/candidates.hpp"
 #include "engine/compile/code_object.hpp"
 #include "engine/compile/disassemble.hpp"
 #include "engine/compile/hip_metadata.hpp"
 #include "engine/compile/hiprtc.hpp"
+#include "engine/compile/line_table.hpp"
 #include "engine/emit/emit.hpp"
 #include "engine/lower/lower.hpp"
 
@@ -14,6 +16,22 @@ namespace kiln::compile {
 namespace {
 
 constexpr std::size_t text_shown = 4000;
+
+// The line table names the folder that comgr compiled in: no path of this machine leaves in an object.
+void forget_paths(Bytes& object) {
+  const char* folder = std::getenv("TMPDIR");
+  const std::string_view text(reinterpret_cast<const char*>(object.data()), object.size());
+  const auto overwrite = [&](std::string_view what, std::size_t extra) {
+    if (what.empty()) return;
+    for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + what.size() + extra)) {
+      const auto begin = extra == 0 ? at : at + what.size();
+      const auto end = std::min(at + what.size() + extra, object.size());
+      for (auto i = begin; i < end && object[i] != 0; ++i) object[i] = 'x';
+    }
+  };
+  overwrite(folder == nullptr ? std::string_view() : std::string_view(folder), 0);
+  overwrite("comgr-", 6);
+}
 
 class HipCompiler : public Compiler {
  public:
@@ -53,6 +71,12 @@ class HipCompiler : public Compiler {
     return {};
   }
 
+  static std::uint64_t address_of(const CodeObject& object, const std::string& name) {
+    for (const auto& function : object.functions)
+      if (function.name == name) return function.address;
+    return 0;
+  }
+
   Result<Compiled> compile_one(const bound::Program& program, const lower::Lowered& lowered,
                                const target::Target& target) {
     KILN_TRY(std::string text, emit::emit_hip(lowered.program, target));
@@ -65,12 +89,15 @@ class HipCompiler : public Compiler {
     KILN_TRY(const CodeObject object, read_code_object(output->object));
     KILN_CHECK(check_code_object(object, target));
     Compiled compiled;
+    const auto lines = LineTable::read(ByteView(output->object).subspan(object.lines_offset, object.lines_size));
     std::vector<std::vector<Instruction>> code;
     for (const auto& launch : lowered.program.launches) {
       KILN_TRY(auto instructions, disassemble(code_of(output->object, object, launch.symbol), object.isa));
+      for (auto& instruction : instructions)
+        instruction.line = lines.at(address_of(object, launch.symbol) + instruction.address);
       code.push_back(std::move(instructions));
     }
-    KILN_TRY(compiled.metadata, hip_metadata(program, lowered, target, code));
+    KILN_TRY(compiled.metadata, hip_metadata(program, lowered, target, code, emit::owners_of_lines(text)));
     compiled.metadata.compiler = rtc_.description();
     compiled.metadata.source = std::move(text);
     compiled.metadata.log = output->log.substr(0, log_bytes_max);
@@ -78,6 +105,7 @@ class HipCompiler : public Compiler {
     for (std::size_t i = 0; i < code.size(); ++i)
       KILN_CHECK(add_resources(object, code[i], target, compiled.metadata.launches[i]));
     compiled.object = std::move(output->object);
+    forget_paths(compiled.object);
     return compiled;
   }
 

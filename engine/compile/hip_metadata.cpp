@@ -4,12 +4,14 @@
 
 #include "engine/compile/host_compiler.hpp"
 #include "engine/profile/object_accesses.hpp"
+#include "engine/profile/occupancy.hpp"
 
 namespace kiln::compile {
 namespace {
 
-LdsRow lds_row(const profile::LdsInstruction& row, const kernel::Launch& launch) {
-  return {.statement = row.statement,
+LdsRow lds_row(const profile::LdsInstruction& row, const kernel::Launch& launch, std::size_t number) {
+  return {.launch = static_cast<std::int64_t>(number),
+          .statement = row.statement,
           .mnemonic = row.mnemonic,
           .operation = row.operation == target::LdsOperation::read ? "read" : "write",
           .tile = row.tile,
@@ -21,18 +23,26 @@ LdsRow lds_row(const profile::LdsInstruction& row, const kernel::Launch& launch)
           .inferred = row.inferred};
 }
 
-Status add_lds_rows(const kernel::Launch& launch, const target::Target& target,
-                    const std::vector<Instruction>& code, std::size_t first_tile, Metadata& metadata) {
-  KILN_TRY(const auto predicted, profile::lds_instructions(launch, target));
+// The LDS accesses of a launch's code, each with the statement that its line is of.
+std::vector<profile::ObjectAccess> accesses_of(const std::vector<Instruction>& code,
+                                               const std::vector<emit::LineOwner>& owners) {
   std::vector<profile::ObjectAccess> accesses;
   for (const auto& instruction : code) {
     auto access = profile::object_access(instruction.text);
     if (!access) continue;
     access->address = instruction.address;
+    if (instruction.line < owners.size()) access->statement = owners[instruction.line].path;
     accesses.push_back(std::move(*access));
   }
+  return accesses;
+}
+
+Status add_lds_rows(const kernel::Program& program, std::size_t number, const target::Target& target,
+                    const std::vector<profile::ObjectAccess>& accesses, std::size_t first_tile, Metadata& metadata) {
+  const auto& launch = program.launches[number];
+  KILN_TRY(const auto predicted, profile::lds_instructions(launch, target));
   for (const auto& row : profile::object_rows(predicted, accesses, target)) {
-    LdsRow out = lds_row(row, launch);
+    LdsRow out = lds_row(row, launch, number);
     metadata.lds_conflict_cycles += row.cost.conflicts();
     for (std::size_t i = first_tile; i < metadata.shared_tiles.size(); ++i) {
       auto& tile = metadata.shared_tiles[i];
@@ -46,19 +56,16 @@ Status add_lds_rows(const kernel::Launch& launch, const target::Target& target,
   return ok();
 }
 
-std::int64_t rounded_up(std::int64_t value, std::int64_t granule) {
-  return (std::max<std::int64_t>(value, 1) + granule - 1) / granule * granule;
-}
-
 }  // namespace
 
 Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered,
-                              const target::Target& target, const std::vector<std::vector<Instruction>>& code) {
+                              const target::Target& target, const std::vector<std::vector<Instruction>>& code,
+                              const std::vector<emit::LineOwner>& owners) {
   Metadata metadata = host_metadata(program, lowered, "");
   metadata.target = target.full;
   std::size_t first_tile = 0;
   for (std::size_t i = 0; i < lowered.program.launches.size(); ++i) {
-    KILN_CHECK(add_lds_rows(lowered.program.launches[i], target, code[i], first_tile, metadata));
+    KILN_CHECK(add_lds_rows(lowered.program, i, target, accesses_of(code[i], owners), first_tile, metadata));
     const auto& tiles = program.launches[i].tiles;
     for (const auto& storage : lowered.program.launches[i].storages) {
       if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared && storage.kind == kernel::Storage::Kind::lds)
@@ -69,16 +76,11 @@ Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowere
 }
 
 std::int64_t waves_per_simd(const target::Target& target, const Resources& resources, std::int64_t threads) {
-  const bool cdna = target.family == target::Family::cdna;
-  // CDNA: 512 registers a lane (VGPR and AGPR; the note's VGPR count holds both), granule 8, 8 waves. RDNA3 wave32:
-  // 1536, 24, 16.
-  const std::int64_t file = cdna ? 512 : 1536, granule = cdna ? 8 : 24, most = cdna ? 8 : 16;
-  const std::int64_t by_registers = std::min(most, file / rounded_up(resources.vgprs, granule));
-  const std::int64_t waves = std::max<std::int64_t>(1, threads / target.wave);
-  if (resources.lds_bytes == 0) return by_registers;
-  const std::int64_t lds = cdna ? target.lds_bytes : 2 * target.lds_bytes;  // RDNA: two compute units share 128 KiB
-  const std::int64_t blocks = lds / resources.lds_bytes;
-  return std::min(by_registers, std::max<std::int64_t>(1, blocks * waves / target.simds));
+  profile::KernelResources kernel;
+  kernel.vgprs = resources.vgprs;
+  kernel.lds_bytes = resources.lds_bytes;
+  kernel.threads = threads;
+  return profile::occupancy(target, kernel).waves_per_simd;
 }
 
 }  // namespace kiln::compile

@@ -5,14 +5,16 @@
 
 #include "engine/compile/disassemble.hpp"
 #include "engine/compile/metadata.hpp"
+#include "engine/emit/emit.hpp"
 #include "engine/lower/lower.hpp"
 
 namespace kiln::compile {
 
 // Everything but source, log, object resources and times. `code`: of each launch, the instructions of its object; the
-// rows of LDS instructions are theirs.
+// rows of LDS instructions are theirs. `owners`: of the lines of the text that the object was compiled from.
 Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowered& lowered,
-                              const target::Target& target, const std::vector<std::vector<Instruction>>& code);
+                              const target::Target& target, const std::vector<std::vector<Instruction>>& code,
+                              const std::vector<emit::LineOwner>& owners);
 
 // Waves of a block of `threads` that fit one SIMD, by registers and LDS. Register files and granules: AMD's ISA
 // documents, "Wave state"; LLVM's AMDGPUBaseInfo.

@@ -130,7 +130,16 @@ Result<Hiprtc::Output> Hiprtc::compile(const std::string& text, const std::vecto
 }
 
 std::vector<std::string> hip_options(const target::Target& target) {
-  return {"--offload-arch=" + target.full, "-O3", "-std=c++20", "-ffp-contract=off", "-fno-fast-math"};
+  std::vector<std::string> options = {"--offload-arch=" + target.full, "-O3", "-std=c++20", "-ffp-contract=off",
+                                      "-fno-fast-math",
+                                      // For profiles; the code is the same without.
+                                      "-gline-tables-only"};
+  // With registers of 16 bits LLVM 21 (hipRTC 6.4.3) loses upper halves: of two vectors of f16 {a, b}, {c, d} it makes
+  // {a, d} where {b, d} is meant, in loops that exchange pairs, as flash_attention's. Found by the emulated card.
+  if (target.family == target::Family::rdna) {
+    for (const char* option : {"-Xclang", "-target-feature", "-Xclang", "-real-true16"}) options.emplace_back(option);
+  }
+  return options;
 }
 
 }  // namespace kiln::compile

@@ -109,6 +109,7 @@ SharedTile read_shared_tile(Reader& r) {
 }
 
 void write(Writer& w, const LdsRow& row) {
+  w.i64(row.launch);
   w.string(row.statement);
   w.string(row.mnemonic);
   w.string(row.operation);
@@ -123,6 +124,7 @@ void write(Writer& w, const LdsRow& row) {
 
 LdsRow read_lds_row(Reader& r) {
   LdsRow row;
+  row.launch = r.i64();
   row.statement = r.string();
   row.mnemonic = r.string();
   row.operation = r.string();

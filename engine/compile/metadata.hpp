@@ -50,6 +50,7 @@ struct SharedTile {                        // a row of explain's table
   std::int64_t write_cost = 0, write_ideal = 0, read_cost = 0, read_ideal = 0;  // summed over its instructions, one wave
 };
 struct LdsRow {                            // one LDS instruction, each once, one wave
+  std::int64_t launch = 0;                 // index of its launch
   std::string statement, mnemonic, operation;
   int tile = -1;
   std::string name;

@@ -2,11 +2,13 @@
 // process, and by DeviceProcess, the client side of one, in kilnd or the CLI. Thread-safe; callbacks come from its own threads.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/bytes.hpp"
@@ -29,6 +31,9 @@ struct DeviceInfo {
 using KernelId = std::uint64_t;
 using BufferId = std::uint64_t;
 using LaunchId = std::uint64_t;
+using EventId = std::uint64_t;
+// hipIpcMemHandle_t, hipIpcEventHandle_t: what names a card's memory or event to another process.
+using IpcHandle = std::array<std::uint8_t, 64>;
 
 // An argument: a range of a mapped buffer, or a scalar's bytes.
 struct LaunchArgument {
@@ -36,8 +41,33 @@ struct LaunchArgument {
   std::uint64_t offset = 0, bytes = 0;
   Bytes scalar;
 };
+struct LaunchSettings {
+  LaunchSettings(std::uint64_t on = 0) : stream(on) {}
+  std::uint64_t stream = 0;        // launches of one stream run in order
+  // Count what it executes: emulated cards only, others answer unsupported.
+  bool profile = false;
+  // Switches of the emulated card for this launch alone, by name: check, seed, order, budget
+  // (engine/emulator/machine/options.hpp). Elsewhere unsupported.
+  std::vector<std::pair<std::string, std::string>> switches;
+  std::vector<EventId> wait;       // the card waits for these before the first grid
+  EventId record = 0;              // recorded behind the last grid; 0: none
+  // Called at most once, before `done`, when the card has the launch and its event is recorded; may be null.
+  std::function<void()> enqueued;
+  // A launch that shares the emulated card's switches with no other one.
+  [[nodiscard]] bool alone() const { return profile || !switches.empty(); }
+};
 struct LaunchReport {
   double duration_ms = 0;  // in the device process, submission to completion
+  // profile: the emulated card's counters, a JSON array with one object a grid (engine/emulator/machine/counters.hpp).
+  std::string profiles;
+};
+struct AllocatedBuffer {   // memory of the card
+  BufferId buffer = 0;
+  IpcHandle handle{};      // for other processes
+};
+struct MadeEvent {
+  EventId event = 0;
+  IpcHandle handle{};
 };
 using LaunchDone = std::function<void(Result<LaunchReport>)>;
 
@@ -51,10 +81,28 @@ class Device {
   // Maps [offset, offset + size) of `fd` (duplicated). The caller has checked size and seals.
   virtual Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) = 0;
   virtual Status unmap(BufferId buffer) = 0;   // after the launches that use it
-  // Runs all launches of the kernel in order on `stream` (launches of one stream run in order). Ranges were checked by the caller
-  // against TensorInfo::bytes; the device checks them again against its mappings. Errors: cancelled, device_lost (retryable),
-  // launch_failed. `done` exactly once.
-  virtual LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream, LaunchDone done) = 0;
+  // [offset, offset + size) of the allocation that another process's HIP IPC handle names; a handle opened twice is one
+  // mapping with a count. The range is checked against the driver's allocation. Writable. Errors: unsupported (a device
+  // without IPC handles), invalid_argument (malformed, a handle of the device's own process, a range outside),
+  // not_found (the memory or its owner is gone), permission_denied.
+  virtual Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size);
+  // [offset, offset + size) of the card's memory that a descriptor names: a dma-buf, or what an emulated card gives as one.
+  // Errors: unsupported (no card, or one without such imports), of the driver.
+  virtual Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size);
+  // Zeroed memory of the card's own, freed by unmap; it is lost with the device process. Errors: unsupported,
+  // out_of_memory.
+  virtual Result<AllocatedBuffer> allocate(std::uint64_t size);
+  // Copies [offset, offset + bytes) of a buffer of any kind into `fd` from its start, after the launches that were done.
+  virtual Status read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd);
+  // Another process's event (made with hipEventInterprocess); an event of the card's own, for others; its end.
+  virtual Result<EventId> open_event(const IpcHandle& handle);
+  virtual Result<MadeEvent> make_event();
+  virtual Status close_event(EventId event);
+  // Runs all grids of the kernel in order. Ranges were checked by the caller against TensorInfo::bytes; the device checks
+  // them again against its mappings. Errors: cancelled, device_lost (retryable), launch_failed (with the emulated card's
+  // report as context), unsupported (settings). `done` exactly once.
+  virtual LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
+                          LaunchDone done) = 0;
   // A launch that has not started is not started any more, and is done when this returns; one that runs is told to stop:
   // at most 100 ms until `done` (host: between blocks and in long loops). Never waits for anything that runs.
   virtual void cancel(LaunchId launch) = 0;

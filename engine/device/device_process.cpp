@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 
+#include <algorithm>
+
 #include "engine/base/os.hpp"
 
 namespace kiln::device {
@@ -16,6 +18,11 @@ Status gone(Status removed) {
   if (!removed && (removed.error().code == ErrorCode::device_lost || removed.error().code == ErrorCode::not_found))
     return {};
   return removed;
+}
+
+template <class T>
+Status status_of(Result<T> result) {
+  return result ? Status() : Status(std::move(result).error());
 }
 
 }  // namespace
@@ -83,8 +90,8 @@ Result<std::shared_ptr<DeviceProcess::Call>> DeviceProcess::begin_call(std::uniq
   return call;
 }
 
-Status DeviceProcess::call(DeviceFrame kind, std::uint64_t request, Bytes payload, UniqueFd fd,
-                           std::function<void()> keep_books) {
+Result<Bytes> DeviceProcess::call(DeviceFrame kind, std::uint64_t request, Bytes payload, UniqueFd fd,
+                                  std::function<void()> keep_books) {
   std::unique_lock lock(mutex_);
   KILN_TRY(const auto call, begin_call(lock, kind, request, std::move(payload), std::move(fd), std::move(keep_books)));
   const auto socket = socket_;
@@ -96,7 +103,8 @@ Status DeviceProcess::call(DeviceFrame kind, std::uint64_t request, Bytes payloa
     }
     changed_.wait(lock, answered);  // the keeper fails what is in flight
   }
-  return *call->status;
+  KILN_CHECK(*call->status);
+  return std::move(call->payload);
 }
 
 // A removal is put off while launches use the item, and waits as long as they run. A process that does not answer gets to
@@ -113,15 +121,31 @@ Status DeviceProcess::remove(DeviceFrame kind, const RemoveOrder& order) {
   return gone(*call->status);
 }
 
+Status DeviceProcess::check_not_lost(const LaunchOrder& order) const {
+  if (lost_.empty()) return {};
+  bool memory = false, event = lost_.contains(order.settings.record);
+  for (const auto& argument : order.arguments) memory = memory || lost_.contains(argument.buffer);
+  for (const auto id : order.settings.wait) event = event || lost_.contains(id);
+  if (!memory && !event) return {};
+  return Error(ErrorCode::device_lost, std::string(memory ? "memory that the card allocated" : "an event that the card made") +
+               " for this launch was lost when the device process ended; " +
+               (memory ? "allocate it again" : "export one again"));
+}
+
 // Up, and with everything that the launch uses.
 Result<DeviceProcess::Socket> DeviceProcess::ensure_restored(std::unique_lock<std::mutex>& lock,
                                                              const LaunchOrder& order) {
   KILN_CHECK(ensure_up(lock));
+  KILN_CHECK(check_not_lost(order));
   std::vector<std::uint64_t> wanted;
   if (!missing_.empty()) {
-    if (missing_.contains(order.kernel)) wanted.push_back(order.kernel);
-    for (const auto& argument : order.arguments)
-      if (missing_.contains(argument.buffer)) wanted.push_back(argument.buffer);
+    const auto want = [&](std::uint64_t id) {
+      if (missing_.contains(id)) wanted.push_back(id);
+    };
+    want(order.kernel);
+    for (const auto& argument : order.arguments) want(argument.buffer);
+    for (const auto id : order.settings.wait) want(id);
+    want(order.settings.record);
   }
   for (const auto id : wanted) {
     lock.unlock();
@@ -130,34 +154,74 @@ Result<DeviceProcess::Socket> DeviceProcess::ensure_restored(std::unique_lock<st
     if (!status)
       return std::move(status).error().with("the device was started again, and what the launch uses is not restored");
   }
+  KILN_CHECK(check_not_lost(order));  // it may have ended meanwhile
   return ensure_up(lock);
 }
 
 Status DeviceProcess::bring_back(std::uint64_t id) {
   KILN_TRY(auto order, restoring(id));
-  return call(order.kind, order.request, std::move(order.payload), std::move(order.fd),
-              [this, id] { missing_.erase(id); });
+  return status_of(call(order.kind, order.request, std::move(order.payload), std::move(order.fd),
+                        [this, id] { missing_.erase(id); }));
+}
+
+Bytes DeviceProcess::payload_of(const Item& item, std::uint64_t request) {
+  return std::visit([&](auto order) {
+    order.request = request;
+    return encode(order);
+  }, item.order);
 }
 
 Result<DeviceProcess::Restoring> DeviceProcess::restoring(std::uint64_t id) {
   const std::lock_guard lock(mutex_);
+  const auto found = items_.find(id);
+  if (found == items_.end()) return Error(ErrorCode::not_found, "no such kernel, buffer or event on the device");
+  const auto& item = found->second;
   Restoring restoring;
   restoring.request = next_id_++;
-  if (const auto kernel = kernels_.find(id); kernel != kernels_.end()) {
-    auto order = kernel->second;
-    order.request = restoring.request;
-    restoring.payload = encode(order);
-    return restoring;
+  restoring.kind = item.frame;
+  restoring.payload = payload_of(item, restoring.request);
+  if (item.fd) {
+    KILN_TRY(restoring.fd, item.fd.duplicate());
+    restoring.number = restoring.fd.get();
   }
-  const auto buffer = buffers_.find(id);
-  if (buffer == buffers_.end()) return Error(ErrorCode::not_found, "no such kernel or buffer on the device");
-  auto order = buffer->second.order;
-  order.request = restoring.request;
-  restoring.kind = DeviceFrame::map;
-  restoring.payload = encode(order);
-  KILN_TRY(restoring.fd, buffer->second.fd.duplicate());
-  restoring.number = restoring.fd.get();
   return restoring;
+}
+
+Result<std::uint64_t> DeviceProcess::bring(Item item, Bytes* payload) {
+  std::uint64_t request, id;
+  {
+    const std::lock_guard lock(mutex_);
+    request = next_id_++;
+    id = next_id_++;
+  }
+  if (auto* load = std::get_if<LoadOrder>(&item.order)) load->kernel = id;
+  else if (auto* map = std::get_if<MapOrder>(&item.order)) map->buffer = id;
+  else if (auto* memory = std::get_if<MemoryOrder>(&item.order)) memory->buffer = id;
+  else std::get<EventOrder>(item.order).event = id;
+  UniqueFd sent;
+  if (item.fd) {
+    KILN_TRY(sent, item.fd.duplicate());
+  }
+  const auto frame = item.frame;
+  KILN_TRY(auto answer, call(frame, request, payload_of(item, request), std::move(sent),
+                             [&] { items_.emplace(id, std::move(item)); }));
+  if (payload != nullptr) *payload = std::move(answer);
+  return id;
+}
+
+Status DeviceProcess::take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame) {
+  RemoveOrder order{0, id};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = items_.find(id);
+    if (found == items_.end() || found->second.kind != kind)
+      return Error(ErrorCode::not_found, "no such kernel, buffer or event on the device");
+    items_.erase(found);
+    missing_.erase(id);
+    if (lost_.erase(id) != 0 || state_ == State::down) return {};
+    order.request = next_id_++;
+  }
+  return remove(frame, order);
 }
 
 Result<DeviceInfo> DeviceProcess::info() {
@@ -168,58 +232,84 @@ Result<DeviceInfo> DeviceProcess::info() {
 
 Result<KernelId> DeviceProcess::load(const compile::Metadata& metadata, ByteView object) {
   LoadOrder order;
-  {
-    const std::lock_guard lock(mutex_);
-    order.request = next_id_++;
-    order.kernel = next_id_++;
-  }
   order.metadata = compile::encode(metadata);
   order.object.assign(object.begin(), object.end());
-  KILN_CHECK(call(DeviceFrame::load, order.request, encode(order), {}, [&] { kernels_[order.kernel] = order; }));
-  return order.kernel;
+  return bring({Item::Kind::kernel, DeviceFrame::load, std::move(order), {}});
 }
 
-Status DeviceProcess::unload(KernelId kernel) {
-  RemoveOrder order{0, kernel};
-  {
-    const std::lock_guard lock(mutex_);
-    if (kernels_.erase(kernel) == 0) return Error(ErrorCode::not_found, "no such kernel on the device");
-    missing_.erase(kernel);
-    if (state_ == State::down) return {};
-    order.request = next_id_++;
-  }
-  return remove(DeviceFrame::unload, order);
+Status DeviceProcess::unload(KernelId kernel) { return take_away(kernel, Item::Kind::kernel, DeviceFrame::unload); }
+
+Result<BufferId> DeviceProcess::bring_mapping(int fd, const MapOrder& order) {
+  UniqueFd kept(os::duplicate(fd, 0));
+  if (!kept) return errno_error(errno, "cannot keep the buffer's descriptor");
+  return bring({Item::Kind::buffer, DeviceFrame::map, order, std::move(kept)});
 }
 
 Result<BufferId> DeviceProcess::map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) {
-  UniqueFd kept(os::duplicate(fd, 0)), sent(os::duplicate(fd, 0));
-  if (!kept || !sent) return errno_error(errno, "cannot keep the buffer's descriptor");
-  MapOrder order{0, 0, offset, size, writable};
-  {
-    const std::lock_guard lock(mutex_);
-    order.request = next_id_++;
-    order.buffer = next_id_++;
-  }
-  KILN_CHECK(call(DeviceFrame::map, order.request, encode(order), std::move(sent),
-                  [&] { buffers_[order.buffer] = {std::move(kept), order}; }));
-  return order.buffer;
+  return bring_mapping(fd, MapOrder{0, 0, offset, size, writable, false});
 }
 
-Status DeviceProcess::unmap(BufferId buffer) {
-  RemoveOrder order{0, buffer};
-  {
-    const std::lock_guard lock(mutex_);
-    if (buffers_.erase(buffer) == 0) return Error(ErrorCode::not_found, "no such buffer on the device");
-    missing_.erase(buffer);
-    if (state_ == State::down) return {};
-    order.request = next_id_++;
-  }
-  return remove(DeviceFrame::unmap, order);
+Result<BufferId> DeviceProcess::import_memory(int fd, std::uint64_t offset, std::uint64_t size) {
+  return bring_mapping(fd, MapOrder{0, 0, offset, size, true, true});
 }
 
-LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+Status DeviceProcess::unmap(BufferId buffer) { return take_away(buffer, Item::Kind::buffer, DeviceFrame::unmap); }
+
+namespace {
+
+Result<IpcHandle> handle_in(ByteView payload) {
+  IpcHandle handle{};
+  if (payload.size() != handle.size()) return Error(ErrorCode::protocol_error, "the device process gave no IPC handle");
+  std::copy(payload.begin(), payload.end(), handle.begin());
+  return handle;
+}
+
+}  // namespace
+
+Result<BufferId> DeviceProcess::open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) {
+  return bring({Item::Kind::buffer, DeviceFrame::open_memory, MemoryOrder{0, 0, offset, size, handle}, {}});
+}
+
+Result<AllocatedBuffer> DeviceProcess::allocate(std::uint64_t size) {
+  Bytes payload;
+  KILN_TRY(const auto id, bring({Item::Kind::buffer, DeviceFrame::allocate, MemoryOrder{0, 0, 0, size, {}}, {}}, &payload));
+  KILN_TRY(const auto handle, handle_in(payload));
+  return AllocatedBuffer{id, handle};
+}
+
+Result<EventId> DeviceProcess::open_event(const IpcHandle& handle) {
+  return bring({Item::Kind::event, DeviceFrame::open_event, EventOrder{0, 0, handle}, {}});
+}
+
+Result<MadeEvent> DeviceProcess::make_event() {
+  Bytes payload;
+  KILN_TRY(const auto id, bring({Item::Kind::event, DeviceFrame::make_event, EventOrder{}, {}}, &payload));
+  KILN_TRY(const auto handle, handle_in(payload));
+  return MadeEvent{id, handle};
+}
+
+Status DeviceProcess::close_event(EventId event) {
+  return take_away(event, Item::Kind::event, DeviceFrame::close_event);
+}
+
+Status DeviceProcess::read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd) {
+  UniqueFd sent(os::duplicate(fd, 0));
+  if (!sent) return errno_error(errno, "cannot hand the descriptor on");
+  LaunchOrder uses;  // what a launch of the buffer alone would need
+  uses.arguments.push_back({buffer, offset, bytes, {}});
+  ReadOrder order{0, buffer, offset, bytes};
+  {
+    std::unique_lock lock(mutex_);
+    KILN_CHECK(ensure_restored(lock, uses));
+    order.request = next_id_++;
+  }
+  return status_of(call(DeviceFrame::read, order.request, encode(order), std::move(sent), {}));
+}
+
+LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                                LaunchDone done) {
-  LaunchOrder order{0, kernel, stream, std::move(arguments)};
+  LaunchOrder order{0, kernel, std::move(arguments), std::move(settings), false};
+  order.tell_enqueued = order.settings.enqueued != nullptr;
   std::unique_lock lock(mutex_);
   order.launch = next_id_++;
   auto socket = ensure_restored(lock, order);
@@ -230,7 +320,8 @@ LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> argu
   }
   auto& launch = launches_[order.launch];
   launch.kernel = kernel;
-  launch.stream = stream;
+  launch.stream = order.settings.stream;
+  launch.enqueued = std::move(order.settings.enqueued);
   launch.done = std::move(done);
   watch();
   send(*socket, DeviceFrame::launch, encode(order), {}, order.launch);
@@ -257,6 +348,7 @@ void DeviceProcess::cancel(LaunchId launch) {
 Error DeviceProcess::cancelled_launch() { return Error(ErrorCode::cancelled, "the launch was cancelled"); }
 
 void DeviceProcess::complete(Launch& launch, Result<LaunchReport> report) {
+  launch.enqueued = nullptr;
   if (!launch.done) return;
   completions_.add([done = std::exchange(launch.done, nullptr), report = std::move(report)]() mutable {
     done(std::move(report));

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <thread>
+#include <variant>
 
 #include "engine/base/channel.hpp"
 #include "engine/base/process.hpp"
@@ -30,36 +31,51 @@ class DeviceProcess final : public Device {
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
   Status unmap(BufferId buffer) override;
-  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+  Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) override;
+  Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size) override;
+  Result<AllocatedBuffer> allocate(std::uint64_t size) override;
+  Status read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd) override;
+  Result<EventId> open_event(const IpcHandle& handle) override;
+  Result<MadeEvent> make_event() override;
+  Status close_event(EventId event) override;
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                   LaunchDone done) override;
   void cancel(LaunchId launch) override;
 
  private:
-  struct Buffer {
-    UniqueFd fd;
-    MapOrder order;
+  // A kernel, buffer or event as the process was given it, without the request's number.
+  struct Item {
+    enum class Kind : std::uint8_t { kernel, buffer, event } kind = Kind::kernel;
+    DeviceFrame frame = DeviceFrame::load;
+    std::variant<LoadOrder, MapOrder, MemoryOrder, EventOrder> order;
+    UniqueFd fd;               // of a mapping
+    // The process's own memory and events end with it.
+    [[nodiscard]] bool own() const { return frame == DeviceFrame::allocate || frame == DeviceFrame::make_event; }
   };
   struct Call {  // one request that waits for `done`
     std::optional<Status> status;
+    Bytes payload;
     std::function<void()> keep_books;  // run with the lock held when it succeeded, before anything later can happen
   };
   struct Launch {
     KernelId kernel = 0;
     std::uint64_t stream = 0;
+    std::function<void()> enqueued;
     LaunchDone done;            // null when it was called without waiting for the process
     std::uint64_t told = 0;     // the ping behind its cancellation, 0: not cancelled
     Deadline answer;            // when it is answered though the process says nothing
     Deadline end;               // when it must have ended: set when a launch that runs was told to stop
   };
-  struct Restoring {  // a kernel or buffer, for a process that does not have it
+  struct Restoring {  // a kernel, buffer or event, for a process that does not have it
     DeviceFrame kind = DeviceFrame::load;
     std::uint64_t request = 0;
     Bytes payload;
-    UniqueFd fd;  // of a buffer
+    UniqueFd fd;  // of a mapping
     [[nodiscard]] std::span<const int> fds() const { return fd ? std::span(&number, 1) : std::span<const int>(); }
     int number = -1;
   };
   Result<Restoring> restoring(std::uint64_t id);
+  static Bytes payload_of(const Item& item, std::uint64_t request);
   enum class State { down, starting, up };
   using Socket = SharedSocket;
 
@@ -67,9 +83,15 @@ class DeviceProcess final : public Device {
   Result<Socket> ensure_up(std::unique_lock<std::mutex>& lock);
   Result<Socket> ensure_restored(std::unique_lock<std::mutex>& lock, const LaunchOrder& order);
   Status bring_back(std::uint64_t id);
+  // Numbers the item and gives it to the process, whose payload it answers; the item's id.
+  Result<std::uint64_t> bring(Item item, Bytes* payload = nullptr);
+  Result<BufferId> bring_mapping(int fd, const MapOrder& order);
+  Status take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame);
+  Status check_not_lost(const LaunchOrder& order) const;  // with the lock held
   Result<std::shared_ptr<Call>> begin_call(std::unique_lock<std::mutex>& lock, DeviceFrame kind, std::uint64_t request,
                                            Bytes payload, UniqueFd fd, std::function<void()> keep_books);
-  Status call(DeviceFrame kind, std::uint64_t request, Bytes payload, UniqueFd fd, std::function<void()> keep_books);
+  Result<Bytes> call(DeviceFrame kind, std::uint64_t request, Bytes payload, UniqueFd fd,
+                     std::function<void()> keep_books);
   Status remove(DeviceFrame kind, const RemoveOrder& order);
   void send(const Socket& socket, DeviceFrame kind, Bytes payload, UniqueFd fd = {}, LaunchId launch = 0) {
     sender_.send(socket, static_cast<std::uint8_t>(kind), std::move(payload), std::move(fd), launch);
@@ -90,6 +112,7 @@ class DeviceProcess final : public Device {
   Status handle(const Frame& frame);
   Status handle_done(ByteView payload);
   Status handle_launched(ByteView payload);
+  Status handle_enqueued(ByteView payload);
   Status handle_pong(ByteView payload);
   void bury();
   std::string reap();
@@ -111,9 +134,9 @@ class DeviceProcess final : public Device {
   Socket socket_;
   ChildProcess child_;
   std::string killed_because_;         // when it was us
-  std::map<KernelId, LoadOrder> kernels_;
-  std::map<BufferId, Buffer> buffers_;
-  std::set<std::uint64_t> missing_;    // kernels and buffers that this process could not be given
+  std::map<std::uint64_t, Item> items_;
+  std::set<std::uint64_t> missing_;    // items that this process could not be given
+  std::set<std::uint64_t> lost_;       // an earlier process's own items
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;
   std::map<LaunchId, Launch> launches_;
   std::uint64_t pinged_ = 0, ponged_ = 0;  // serials of the last ping and the last answer

@@ -1,9 +1,19 @@
 #include "engine/device/device_protocol.hpp"
 
+#include <algorithm>
+
 #include "engine/base/error_encoding.hpp"
 
 namespace kiln::device {
 namespace {
+
+IpcHandle read_handle(Reader& r) {
+  IpcHandle handle{};
+  const auto bytes = r.bytes();
+  if (bytes.size() == handle.size()) std::copy(bytes.begin(), bytes.end(), handle.begin());
+  else r.fail();
+  return handle;
+}
 
 Bytes copy_of(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
@@ -56,6 +66,7 @@ Bytes encode(const MapOrder& value) {
   Writer w;
   for (const auto v : {value.request, value.buffer, value.offset, value.size}) w.u64(v);
   w.boolean(value.writable);
+  w.boolean(value.card);
   return w.take();
 }
 
@@ -64,6 +75,52 @@ Result<MapOrder> decode_map(ByteView bytes) {
   MapOrder value;
   for (auto* v : {&value.request, &value.buffer, &value.offset, &value.size}) *v = r.u64();
   value.writable = r.boolean();
+  value.card = r.boolean();
+  return finished(r, value);
+}
+
+Bytes encode(const MemoryOrder& value) {
+  Writer w;
+  for (const auto v : {value.request, value.buffer, value.offset, value.size}) w.u64(v);
+  w.bytes(value.handle);
+  return w.take();
+}
+
+Result<MemoryOrder> decode_memory(ByteView bytes) {
+  Reader r(bytes);
+  MemoryOrder value;
+  for (auto* v : {&value.request, &value.buffer, &value.offset, &value.size}) *v = r.u64();
+  value.handle = read_handle(r);
+  return finished(r, value);
+}
+
+Bytes encode(const ReadOrder& value) {
+  Writer w;
+  for (const auto v : {value.request, value.buffer, value.offset, value.bytes}) w.u64(v);
+  return w.take();
+}
+
+Result<ReadOrder> decode_read(ByteView bytes) {
+  Reader r(bytes);
+  ReadOrder value;
+  for (auto* v : {&value.request, &value.buffer, &value.offset, &value.bytes}) *v = r.u64();
+  return finished(r, value);
+}
+
+Bytes encode(const EventOrder& value) {
+  Writer w;
+  w.u64(value.request);
+  w.u64(value.event);
+  w.bytes(value.handle);
+  return w.take();
+}
+
+Result<EventOrder> decode_event(ByteView bytes) {
+  Reader r(bytes);
+  EventOrder value;
+  value.request = r.u64();
+  value.event = r.u64();
+  value.handle = read_handle(r);
   return finished(r, value);
 }
 
@@ -84,24 +141,46 @@ Result<RemoveOrder> decode_remove(ByteView bytes) {
 
 Bytes encode(const LaunchOrder& value) {
   Writer w;
-  for (const auto v : {value.launch, value.kernel, value.stream}) w.u64(v);
+  for (const auto v : {value.launch, value.kernel}) w.u64(v);
   w.list(value.arguments, [](Writer& out, const LaunchArgument& argument) {
     for (const auto v : {argument.buffer, argument.offset, argument.bytes}) out.u64(v);
     out.bytes(argument.scalar);
   });
+  const auto& settings = value.settings;
+  w.u64(settings.stream);
+  w.boolean(settings.profile);
+  w.list(settings.switches, [](Writer& out, const std::pair<std::string, std::string>& option) {
+    out.string(option.first);
+    out.string(option.second);
+  });
+  w.list(settings.wait, [](Writer& out, EventId event) { out.u64(event); });
+  w.u64(settings.record);
+  w.boolean(value.tell_enqueued);
   return w.take();
 }
 
 Result<LaunchOrder> decode_launch(ByteView bytes) {
   Reader r(bytes);
   LaunchOrder value;
-  for (auto* v : {&value.launch, &value.kernel, &value.stream}) *v = r.u64();
+  for (auto* v : {&value.launch, &value.kernel}) *v = r.u64();
   value.arguments = r.list<LaunchArgument>([](Reader& in) {
     LaunchArgument argument;
     for (auto* v : {&argument.buffer, &argument.offset, &argument.bytes}) *v = in.u64();
     argument.scalar = copy_of(in.bytes());
     return argument;
   });
+  auto& settings = value.settings;
+  settings.stream = r.u64();
+  settings.profile = r.boolean();
+  settings.switches = r.list<std::pair<std::string, std::string>>([](Reader& in) {
+    std::pair<std::string, std::string> option;
+    option.first = in.string();
+    option.second = in.string();
+    return option;
+  });
+  settings.wait = r.list<EventId>([](Reader& in) { return in.u64(); });
+  settings.record = r.u64();
+  value.tell_enqueued = r.boolean();
   return finished(r, std::move(value));
 }
 
@@ -109,6 +188,7 @@ Bytes encode(const DoneReport& value) {
   Writer w;
   w.u64(value.request);
   write_status(w, value.status);
+  w.bytes(value.payload);
   return w.take();
 }
 
@@ -117,6 +197,7 @@ Result<DoneReport> decode_done(ByteView bytes) {
   DoneReport value;
   value.request = r.u64();
   value.status = read_status(r);
+  value.payload = copy_of(r.bytes());
   return finished(r, std::move(value));
 }
 
@@ -125,6 +206,7 @@ Bytes encode(const LaunchedReport& value) {
   w.u64(value.launch);
   write_status(w, value.report ? Status() : Status(value.report.error()));
   w.f64(value.report ? value.report->duration_ms : 0);
+  w.string(value.report ? value.report->profiles : std::string());
   return w.take();
 }
 
@@ -132,9 +214,11 @@ Result<LaunchedReport> decode_launched(ByteView bytes) {
   Reader r(bytes);
   const auto launch = r.u64();
   auto status = read_status(r);
-  const double duration_ms = r.f64();
+  LaunchReport report;
+  report.duration_ms = r.f64();
+  report.profiles = r.string();
   if (!status) return finished(r, LaunchedReport{launch, std::move(status).error()});
-  return finished(r, LaunchedReport{launch, LaunchReport{duration_ms}});
+  return finished(r, LaunchedReport{launch, std::move(report)});
 }
 
 }  // namespace kiln::device

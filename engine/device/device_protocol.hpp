@@ -1,11 +1,15 @@
 // What a device process and its client say to each other, in frames (engine/base/channel.hpp) over descriptor 3 of the
 // process. The process speaks first: `ready` {DeviceInfo}, or `failed` {Error} and it ends. Ids of kernels, buffers and
 // launches are the client's, so that they stay valid when the process is started again. Requests that are answered by
-// `done` {request, Status}:
+// `done` {request, Status, payload}:
 //   load {request, kernel, Metadata, object}    unload {request, id}
-//   map {request, buffer, offset, size, writable} with the descriptor    unmap {request, id}
-// A load or map of an id that is there already changes nothing.
-// Without `done`: launch {LaunchOrder}, answered at completion by `launched` {launch, Status, duration}; cancel
+//   map {request, buffer, offset, size, writable, card} with the descriptor    unmap {request, id}
+//   open_memory, allocate {MemoryOrder}         open_event, make_event {EventOrder}    close_event {request, id}
+//   read {ReadOrder} with the descriptor
+// The payload is the IPC handle that allocate and make_event give, else empty. What brings an id that is there already
+// changes nothing.
+// Without `done`: launch {LaunchOrder}, answered when the card has it by `enqueued` {launch} where that was asked for,
+// and at completion by `launched` {launch, Status, LaunchReport}; cancel
 // {launch}; ping {serial}, answered by `pong` {serial} at once: whatever was sent before it is known then, and what a
 // cancellation before it found waiting is answered already. An unmap or unload of what launches in flight use is done
 // after them. The process ends when the socket does.
@@ -22,7 +26,8 @@ namespace kiln::device {
 inline constexpr int device_descriptor = 3;
 
 enum class DeviceFrame : std::uint8_t {
-  ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched, ping, pong
+  ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched, ping, pong, enqueued,
+  open_memory, allocate, read, open_event, make_event, close_event
 };
 
 struct LoadOrder {
@@ -36,19 +41,38 @@ struct MapOrder {
   BufferId buffer = 0;
   std::uint64_t offset = 0, size = 0;
   bool writable = false;
+  bool card = false;                      // the descriptor is the card's memory: import_memory
 };
-struct RemoveOrder {  // unload, unmap
+struct MemoryOrder {  // open_memory; allocate without handle and offset
+  std::uint64_t request = 0;
+  BufferId buffer = 0;
+  std::uint64_t offset = 0, size = 0;
+  IpcHandle handle{};
+};
+struct ReadOrder {
+  std::uint64_t request = 0;
+  BufferId buffer = 0;
+  std::uint64_t offset = 0, bytes = 0;
+};
+struct EventOrder {  // open_event; make_event without handle
+  std::uint64_t request = 0;
+  EventId event = 0;
+  IpcHandle handle{};
+};
+struct RemoveOrder {  // unload, unmap, close_event
   std::uint64_t request = 0, id = 0;
 };
 struct LaunchOrder {
   LaunchId launch = 0;
   KernelId kernel = 0;
-  std::uint64_t stream = 0;
   std::vector<LaunchArgument> arguments;
+  LaunchSettings settings;                // `enqueued` does not travel:
+  bool tell_enqueued = false;             // whether there was one
 };
 struct DoneReport {
   std::uint64_t request = 0;
   Status status;
+  Bytes payload;
 };
 struct LaunchedReport {
   LaunchId launch = 0;
@@ -58,6 +82,9 @@ struct LaunchedReport {
 Bytes encode(const DeviceInfo& value);
 Bytes encode(const LoadOrder& value);
 Bytes encode(const MapOrder& value);
+Bytes encode(const MemoryOrder& value);
+Bytes encode(const ReadOrder& value);
+Bytes encode(const EventOrder& value);
 Bytes encode(const RemoveOrder& value);
 Bytes encode(const LaunchOrder& value);
 Bytes encode(const DoneReport& value);
@@ -66,6 +93,9 @@ Bytes encode(const LaunchedReport& value);
 Result<DeviceInfo> decode_info(ByteView bytes);
 Result<LoadOrder> decode_load(ByteView bytes);
 Result<MapOrder> decode_map(ByteView bytes);
+Result<MemoryOrder> decode_memory(ByteView bytes);
+Result<ReadOrder> decode_read(ByteView bytes);
+Result<EventOrder> decode_event(ByteView bytes);
 Result<RemoveOrder> decode_remove(ByteView bytes);
 Result<LaunchOrder> decode_launch(ByteView bytes);
 Result<DoneReport> decode_done(ByteView bytes);

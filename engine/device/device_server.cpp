@@ -9,7 +9,9 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <thread>
+#include <utility>
 
 #include "engine/base/channel.hpp"
 #include "engine/base/error_encoding.hpp"
@@ -20,7 +22,7 @@ namespace kiln::device {
 namespace {
 
 // The reading thread never waits for the device, so that a cancellation is seen at once: launches are asynchronous, and
-// everything that may block (load, map, unmap, unload) runs on one other thread, in order. An unmap or unload of
+// everything that may block (load, map, allocate, read, their opposites) runs on one other thread, in order. An unmap or unload of
 // something in use is put off until the last launch that uses it is done.
 class Server {
  public:
@@ -29,7 +31,7 @@ class Server {
   Status serve();
 
  private:
-  // A kernel or buffer of the device under the client's id.
+  // A kernel, buffer or event of the device under the client's id.
   struct Item {
     std::uint64_t local = 0;
     int uses = 0;                               // launches in flight
@@ -40,22 +42,29 @@ class Server {
     LaunchId local = 0;
     KernelId kernel = 0;
     std::vector<BufferId> buffers;
+    std::vector<EventId> events;
   };
 
   Status handle(Frame frame);
+  Status handle_memory(const Frame& frame);
+  // Does what brings a new item under the client's id; answers with what `work` adds to the payload.
+  void bring(Items Server::* items, std::uint64_t request, std::uint64_t id,
+             const std::function<Result<std::uint64_t>(Bytes& payload)>& work);
   void load(const LoadOrder& order);
   void map(const MapOrder& order, const std::vector<UniqueFd>& fds);
+  void read(const ReadOrder& order, const std::vector<UniqueFd>& fds);
   bool knows(Items Server::* items, std::uint64_t id);
   void remove(Items Server::* items, const RemoveOrder& order);
   void remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local);
   void launch(LaunchOrder order);
   Result<KernelId> resolve(LaunchOrder& order);  // with the lock held; counts the uses
+  Status resolve_events(LaunchSettings& settings, std::vector<EventId>& used);
   void launched(LaunchId launch, Result<LaunchReport> report);
   void release(Items Server::* items, std::uint64_t id);  // with the lock held
   void cancel(LaunchId launch);
   void send(DeviceFrame kind, ByteView payload);
-  void done(std::uint64_t request, Status status) {
-    send(DeviceFrame::done, encode(DoneReport{request, std::move(status)}));
+  void done(std::uint64_t request, Status status, Bytes payload = {}) {
+    send(DeviceFrame::done, encode(DoneReport{request, std::move(status), std::move(payload)}));
   }
   void later(std::function<void()> work);
   void execute();
@@ -65,7 +74,7 @@ class Server {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<std::function<void()>> work_;
-  Items kernels_, buffers_;
+  Items kernels_, buffers_, events_;
   std::map<LaunchId, Running> running_;
   std::thread executor_;
 };
@@ -103,6 +112,21 @@ Status Server::handle(Frame frame) {
       remove(&Server::buffers_, order);
       return {};
     }
+    case DeviceFrame::close_event: {
+      KILN_TRY(const auto order, decode_remove(frame.payload));
+      remove(&Server::events_, order);
+      return {};
+    }
+    case DeviceFrame::read: {
+      KILN_TRY(const auto order, decode_read(frame.payload));
+      auto fds = std::make_shared<std::vector<UniqueFd>>(std::move(frame.fds));
+      later([this, order, fds] { read(order, *fds); });
+      return {};
+    }
+    case DeviceFrame::open_memory:
+    case DeviceFrame::allocate:
+    case DeviceFrame::open_event:
+    case DeviceFrame::make_event: return handle_memory(frame);
     case DeviceFrame::launch: {
       KILN_TRY(auto order, decode_launch(frame.payload));
       launch(std::move(order));
@@ -123,30 +147,70 @@ Status Server::handle(Frame frame) {
   }
 }
 
-void Server::load(const LoadOrder& order) {
-  if (knows(&Server::kernels_, order.kernel)) return done(order.request, {});
-  const auto load = [&]() -> Result<KernelId> {
-    KILN_TRY(const auto metadata, compile::decode_metadata(order.metadata));
-    return device_->load(metadata, order.object);
-  };
-  auto local = load();
+Status Server::handle_memory(const Frame& frame) {
+  const auto kind = static_cast<DeviceFrame>(frame.kind);
+  const auto give = [](const IpcHandle& handle, Bytes& payload) { payload.assign(handle.begin(), handle.end()); };
+  if (kind == DeviceFrame::open_memory || kind == DeviceFrame::allocate) {
+    KILN_TRY(const auto order, decode_memory(frame.payload));
+    later([this, order, kind, give] {
+      bring(&Server::buffers_, order.request, order.buffer, [&](Bytes& payload) -> Result<std::uint64_t> {
+        if (kind == DeviceFrame::open_memory) return device_->open_memory(order.handle, order.offset, order.size);
+        KILN_TRY(const auto made, device_->allocate(order.size));
+        give(made.handle, payload);
+        return made.buffer;
+      });
+    });
+    return {};
+  }
+  KILN_TRY(const auto order, decode_event(frame.payload));
+  later([this, order, kind, give] {
+    bring(&Server::events_, order.request, order.event, [&](Bytes& payload) -> Result<std::uint64_t> {
+      if (kind == DeviceFrame::open_event) return device_->open_event(order.handle);
+      KILN_TRY(const auto made, device_->make_event());
+      give(made.handle, payload);
+      return made.event;
+    });
+  });
+  return {};
+}
+
+void Server::bring(Items Server::* items, std::uint64_t request, std::uint64_t id,
+                   const std::function<Result<std::uint64_t>(Bytes& payload)>& work) {
+  if (knows(items, id)) return done(request, {});
+  Bytes payload;
+  auto local = work(payload);
   if (local) {
     const std::lock_guard lock(mutex_);
-    kernels_[order.kernel].local = *local;
+    (this->*items)[id].local = *local;
   }
-  done(order.request, local ? Status() : Status(std::move(local).error()));
+  done(request, local ? Status() : Status(std::move(local).error()), std::move(payload));
+}
+
+void Server::load(const LoadOrder& order) {
+  bring(&Server::kernels_, order.request, order.kernel, [&](Bytes&) -> Result<std::uint64_t> {
+    KILN_TRY(const auto metadata, compile::decode_metadata(order.metadata));
+    return device_->load(metadata, order.object);
+  });
 }
 
 void Server::map(const MapOrder& order, const std::vector<UniqueFd>& fds) {
-  if (fds.size() != 1)
-    return done(order.request, Error(ErrorCode::protocol_error, "a mapping comes with one descriptor"));
-  if (knows(&Server::buffers_, order.buffer)) return done(order.request, {});
-  auto local = device_->map(fds[0].get(), order.offset, order.size, order.writable);
-  if (local) {
+  bring(&Server::buffers_, order.request, order.buffer, [&](Bytes&) -> Result<std::uint64_t> {
+    if (fds.size() != 1) return Error(ErrorCode::protocol_error, "a mapping comes with one descriptor");
+    if (order.card) return device_->import_memory(fds[0].get(), order.offset, order.size);
+    return device_->map(fds[0].get(), order.offset, order.size, order.writable);
+  });
+}
+
+// On the executor, where nothing else removes the buffer meanwhile.
+void Server::read(const ReadOrder& order, const std::vector<UniqueFd>& fds) {
+  if (fds.size() != 1) return done(order.request, Error(ErrorCode::protocol_error, "a reading comes with one descriptor"));
+  std::optional<std::uint64_t> local;
+  {
     const std::lock_guard lock(mutex_);
-    buffers_[order.buffer].local = *local;
+    if (const auto found = buffers_.find(order.buffer); found != buffers_.end()) local = found->second.local;
   }
-  done(order.request, local ? Status() : Status(std::move(local).error()));
+  if (!local) return done(order.request, Error(ErrorCode::not_found, "no such buffer on the device"));
+  done(order.request, device_->read(*local, order.offset, order.bytes, fds[0].get()));
 }
 
 // A client that was not sure whether an order arrived gives it again. Only the executor adds items.
@@ -160,7 +224,7 @@ void Server::remove(Items Server::* items, const RemoveOrder& order) {
   const auto it = (this->*items).find(order.id);
   if (it == (this->*items).end()) {
     lock.unlock();
-    return done(order.request, Error(ErrorCode::not_found, "no such kernel or buffer on the device"));
+    return done(order.request, Error(ErrorCode::not_found, "no such kernel, buffer or event on the device"));
   }
   it->second.removal = order;
   ++it->second.uses;
@@ -178,7 +242,9 @@ void Server::release(Items Server::* items, std::uint64_t id) {
 }
 
 void Server::remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local) {
-  done(order.request, items == &Server::kernels_ ? device_->unload(local) : device_->unmap(local));
+  done(order.request, items == &Server::kernels_   ? device_->unload(local)
+                      : items == &Server::buffers_ ? device_->unmap(local)
+                                                   : device_->close_event(local));
 }
 
 void Server::launch(LaunchOrder order) {
@@ -188,13 +254,37 @@ void Server::launch(LaunchOrder order) {
     return resolve(order);
   }();
   if (!kernel) return send(DeviceFrame::launched, encode(LaunchedReport{id, std::move(kernel).error()}));
-  const auto local = device_->launch(*kernel, std::move(order.arguments), order.stream,
+  if (order.tell_enqueued)
+    order.settings.enqueued = [this, id] {
+      Writer w;
+      w.u64(id);
+      send(DeviceFrame::enqueued, w.take());
+    };
+  const auto local = device_->launch(*kernel, std::move(order.arguments), std::move(order.settings),
                                      [this, id](Result<LaunchReport> report) { launched(id, std::move(report)); });
   const std::lock_guard lock(mutex_);
   if (const auto it = running_.find(id); it != running_.end()) it->second.local = local;  // else it is done already
 }
 
-// The device's id of the kernel; puts the device's buffer ids into the arguments.
+// Puts the device's ids of the events into the settings; `used`: the client's.
+Status Server::resolve_events(LaunchSettings& settings, std::vector<EventId>& used) {
+  auto events = settings.wait;
+  if (settings.record != 0) events.push_back(settings.record);
+  for (auto& id : events) {
+    const auto event = events_.find(id);
+    if (event == events_.end() || event->second.removal)
+      return Error(ErrorCode::not_found, "an event of the launch is not on the device");
+    used.push_back(std::exchange(id, event->second.local));
+  }
+  if (settings.record != 0) {
+    settings.record = events.back();
+    events.pop_back();
+  }
+  settings.wait = std::move(events);
+  return {};
+}
+
+// The device's id of the kernel; puts the device's ids of buffers and events into the order.
 Result<KernelId> Server::resolve(LaunchOrder& order) {
   const auto kernel = kernels_.find(order.kernel);
   if (kernel == kernels_.end() || kernel->second.removal)
@@ -209,7 +299,9 @@ Result<KernelId> Server::resolve(LaunchOrder& order) {
       return Error(ErrorCode::not_found, "a buffer of the launch is not mapped on the device");
     running.buffers.push_back(argument.buffer);
   }
+  KILN_CHECK(resolve_events(order.settings, running.events));
   ++kernel->second.uses;
+  for (const auto id : running.events) ++events_[id].uses;
   for (const auto id : running.buffers) ++buffers_[id].uses;
   for (auto& argument : order.arguments)
     if (argument.buffer != 0) argument.buffer = buffers_[argument.buffer].local;
@@ -225,6 +317,7 @@ void Server::launched(LaunchId launch, Result<LaunchReport> report) {
   const auto running = std::move(it->second);
   running_.erase(it);
   for (const auto id : running.buffers) release(&Server::buffers_, id);
+  for (const auto id : running.events) release(&Server::events_, id);
   release(&Server::kernels_, running.kernel);
 }
 

@@ -82,14 +82,14 @@ Result<DeviceProcess::Socket> DeviceProcess::start() {
   return std::make_shared<UniqueFd>(std::move(sockets.first));
 }
 
-// Gives the new process the kernels and buffers of the old one. What it does not take stays in `missing_`: the next launch
+// Gives the new process the kernels, buffers and events of the old one. What it does not take stays in `missing_`: the next launch
 // that uses it tries again, and says why if it fails. A process that ends meanwhile is noticed by the reading that follows.
 void DeviceProcess::restore(const Socket& socket) {
   std::vector<std::uint64_t> ids;
   {
     const std::lock_guard lock(mutex_);
-    for (const auto& [id, order] : kernels_) ids.push_back(id);
-    for (const auto& [id, buffer] : buffers_) ids.push_back(id);
+    for (const auto& [id, item] : items_)
+      if (!item.own()) ids.push_back(id);
     missing_ = {ids.begin(), ids.end()};
   }
   const auto deadline = Deadline::after(restore_limit);
@@ -164,8 +164,9 @@ bool DeviceProcess::must_end(const Socket& socket, int& wait_ms) {
 
 std::string DeviceProcess::describe(LaunchId id, const Launch& launch) const {
   std::string name = std::to_string(launch.kernel);
-  if (const auto kernel = kernels_.find(launch.kernel); kernel != kernels_.end())
-    if (const auto metadata = compile::decode_metadata(kernel->second.metadata)) name += " (" + metadata->program + ")";
+  const auto kernel = items_.find(launch.kernel);
+  if (const auto* load = kernel == items_.end() ? nullptr : std::get_if<LoadOrder>(&kernel->second.order))
+    if (const auto metadata = compile::decode_metadata(load->metadata)) name += " (" + metadata->program + ")";
   return "launch " + std::to_string(id) + " of stream " + std::to_string(launch.stream) + ", kernel " + name;
 }
 
@@ -218,6 +219,7 @@ Status DeviceProcess::handle(const Frame& frame) {
   switch (static_cast<DeviceFrame>(frame.kind)) {
     case DeviceFrame::done: return handle_done(frame.payload);
     case DeviceFrame::launched: return handle_launched(frame.payload);
+    case DeviceFrame::enqueued: return handle_enqueued(frame.payload);
     case DeviceFrame::pong: return handle_pong(frame.payload);
     default: return Error(ErrorCode::protocol_error, "unknown frame");
   }
@@ -229,6 +231,7 @@ Status DeviceProcess::handle_done(ByteView payload) {
   if (it == calls_.end()) return {};
   if (report.status && it->second->keep_books) it->second->keep_books();
   it->second->status = std::move(report.status);
+  it->second->payload = std::move(report.payload);
   calls_.erase(it);
   changed_.notify_all();
   return {};
@@ -240,6 +243,14 @@ Status DeviceProcess::handle_launched(ByteView payload) {
   if (it == launches_.end()) return {};
   complete(it->second, std::move(report.report));
   launches_.erase(it);
+  return {};
+}
+
+Status DeviceProcess::handle_enqueued(ByteView payload) {
+  Reader r(payload);
+  const auto it = launches_.find(r.u64());
+  KILN_CHECK(r.finish());
+  if (it != launches_.end() && it->second.enqueued) completions_.add(std::exchange(it->second.enqueued, nullptr));
   return {};
 }
 
@@ -281,6 +292,8 @@ void DeviceProcess::bury() {
   launches_.clear();
   for (auto& [id, call] : calls_) call->status = Status(error);
   calls_.clear();
+  for (const auto& [id, item] : items_)
+    if (item.own()) lost_.insert(id);
   changed_.notify_all();
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "engine/base/result.hpp"
 #include "engine/ir/kernel/program.hpp"
@@ -9,6 +11,16 @@
 namespace kiln::emit {
 
 inline constexpr std::size_t text_bytes_max = 1 << 20;
+
+// In emit_hip's text a line that begins so, after its indentation, says which statement the lines behind it are of, up
+// to the next such line: the kernel program's by its path, and behind a space the tile program's by its pointer.
+inline constexpr std::string_view statement_mark = "// @";
+struct LineOwner {
+  std::string path;      // "body/4/for/2"; "" for what belongs to no statement
+  std::string pointer;   // "/launches/0/body/3"; "" where lowering added the statement
+};
+// By line number (from 1; [0] is no line).
+std::vector<LineOwner> owners_of_lines(std::string_view text);
 
 // HIP C++ for CDNA and RDNA targets. Includes only Kiln's device headers (<kiln/…>). One extern "C" kernel a launch, arguments:
 // one pointer a tensor, one value a scalar, in order. Errors: unsupported, resource_limit (text too long).

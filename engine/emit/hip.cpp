@@ -16,6 +16,7 @@ bool is_symbol(const std::string& name) {
 }
 
 Status print_for(Context& context, const kernel::For& loop) {
+  const std::string path = context.path;
   KILN_TRY(const Text from, render(context, *loop.from, nullptr, true));
   KILN_TRY(const Text to, render(context, *loop.to, nullptr, true));
   KILN_TRY(const Text step, render(context, *loop.step, nullptr));
@@ -35,7 +36,7 @@ Status print_for(Context& context, const kernel::For& loop) {
   context.line("for (" + type + " " + name + " = " + as(from) + "; " + name + " < " + end + "; " + name +
                " += " + as(step) + ") {");
   ++context.depth;
-  KILN_CHECK(print_body(context, loop.body));
+  KILN_CHECK(print_body(context, loop.body, path + "/for"));
   --context.depth;
   context.line("}");
   context.ranges = saved;
@@ -43,15 +44,16 @@ Status print_for(Context& context, const kernel::For& loop) {
 }
 
 Status print_if(Context& context, const kernel::If& branch) {
+  const std::string path = context.path;
   KILN_TRY(const Text condition, render(context, *branch.condition, nullptr));
   context.line("if (" + condition.text + ") {");
   ++context.depth;
-  KILN_CHECK(print_body(context, branch.then));
+  KILN_CHECK(print_body(context, branch.then, path + "/then"));
   --context.depth;
   if (!branch.otherwise.empty()) {
     context.line("} else {");
     ++context.depth;
-    KILN_CHECK(print_body(context, branch.otherwise));
+    KILN_CHECK(print_body(context, branch.otherwise, path + "/else"));
     --context.depth;
   }
   context.line("}");
@@ -186,7 +188,7 @@ Status print_roles(Context& context) {
                    (is_symbol(role.name) ? role.name : "role"));
       ++context.depth;
     }
-    KILN_CHECK(print_body(context, role.body));
+    KILN_CHECK(print_body(context, role.body, all ? "body" : is_symbol(role.name) ? role.name : "role"));
     if (!all) {
       --context.depth;
       context.line("}");
@@ -231,8 +233,12 @@ Result<std::string> print_kernel(const kernel::Program& program, const kernel::L
 
 void print_barrier(Context& context) { context.line(context.global_barriers ? "barrier_global();" : "barrier();"); }
 
-Status print_body(Context& context, const kernel::Body& body) {
-  for (const auto& stmt : body) {
+Status print_body(Context& context, const kernel::Body& body, const std::string& path) {
+  for (std::size_t i = 0; i < body.size(); ++i) {
+    const auto& stmt = body[i];
+    context.path = path + "/" + std::to_string(i);
+    // For profiles, which know instructions by their lines.
+    context.line(std::string(statement_mark) + context.path + (stmt.pointer.empty() ? "" : " " + stmt.pointer));
     if (auto status = std::visit(Printer{context}, stmt.node); !status) {
       Error error = std::move(status).error();
       if (error.context.empty() && !stmt.pointer.empty()) error.context.push_back("at " + stmt.pointer);

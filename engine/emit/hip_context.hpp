@@ -34,6 +34,7 @@ struct Context {
   std::map<int, std::int64_t> divisors;                  // variable -> power of two that divides every value of it
   std::string out;                                       // the body so far
   int depth = 1;
+  std::string path;                                      // of the statement that is being printed
   bool global_barriers = false;                          // blocks read what they write in global memory
 
   void line(const std::string& text);                    // indented
@@ -114,7 +115,8 @@ std::string lds_address(Context& context, const layout::RegLayout& layout, int s
 std::string lds_address_of(Context& context, int storage, const std::vector<std::string>& coordinate);
 
 // ---- statements ----------------------------------------------------------------------------------------------------
-Status print_body(Context& context, const kernel::Body& body);                  // hip.cpp
+// `path`: of the body within the launch, "body/4/for".
+Status print_body(Context& context, const kernel::Body& body, const std::string& path);  // hip.cpp
 Status print_load_global(Context& context, const kernel::LoadGlobal& load);     // hip_global.cpp
 Status print_store_global(Context& context, const kernel::StoreGlobal& store);
 Status print_load_lds(Context& context, const kernel::LoadLds& load);           // hip_lds.cpp

@@ -1,7 +1,6 @@
 #include "engine/jit/loaded_kernels.hpp"
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "engine/ir/target/target.hpp"
@@ -11,7 +10,9 @@ namespace kiln::jit {
 namespace {
 
 constexpr std::size_t devices_max = 32;
-constexpr std::array<const char*, 3> emulated_targets = {"gfx90a", "gfx942", "gfx950"};
+
+// Every AMD target that is known has an emulated card (engine/emulator/machine/card.cpp).
+bool is_emulated(const target::Target& target) { return target.family != target::Family::host; }
 
 // The rest of the name behind "emu:" or "hip:", empty when it begins otherwise.
 std::string behind(const std::string& name, const std::string& kind) {
@@ -34,7 +35,10 @@ std::vector<std::string> LoadedKernels::names() {
   std::set<std::string> names;
   if (!host_command_.empty()) names.insert("host");
   if (!hip_command_.empty() && !emulated_hip_.empty())
-    for (const char* target : emulated_targets) names.insert("emu:" + std::string(target));
+    for (const auto& known : target::known_targets()) {
+      const auto target = target::parse_target(known);
+      if (target && is_emulated(*target)) names.insert("emu:" + target->arch);
+    }
   const std::lock_guard lock(devices_mutex_);
   for (const auto& [name, device] : devices_) names.insert(name);
   return {names.begin(), names.end()};
@@ -74,7 +78,7 @@ Result<device::DeviceProcessOptions> LoadedKernels::process_of(const std::string
     process.command.insert(process.command.end(), {"", card});
   } else if (!emulated.empty() && !hip_command_.empty() && !emulated_hip_.empty()) {
     KILN_TRY(const auto target, target::parse_target(emulated));
-    if (std::find(emulated_targets.begin(), emulated_targets.end(), target.arch) == emulated_targets.end())
+    if (!is_emulated(target))
       return Error(ErrorCode::unknown_target, "there is no emulated card for " + target.full);
     process.command = hip_command_;
     process.command.insert(process.command.end(), {emulated_hip_, "0"});

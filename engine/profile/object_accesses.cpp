@@ -77,15 +77,28 @@ class Aligner {
   [[nodiscard]] bool fits(std::size_t i, const ObjectAccess& access) const {
     return predicted_[i].operation == access.operation && predicted_[i].bytes == access.bytes;
   }
+  [[nodiscard]] bool is_of(std::size_t i, const ObjectAccess& access) const {
+    return !access.statement.empty() && predicted_[i].statement == access.statement;
+  }
+
+  // Whether its statement has predicted accesses of the kind, of any width: then it is one of those.
+  [[nodiscard]] bool has_own(const ObjectAccess& access) const {
+    for (std::size_t i = 0; i < predicted_.size(); ++i)
+      if (predicted_[i].operation == access.operation && is_of(i, access)) return true;
+    return false;
+  }
 
   LdsInstruction pair(const ObjectAccess& access) {
     const std::int64_t distance = access.offsets[1] - access.offsets[0];
-    for (std::size_t i = 0; i < predicted_.size(); ++i) {
-      if (taken_[i] || !fits(i, access)) continue;
-      for (std::size_t j = 0; j < predicted_.size(); ++j) {
-        if (j == i || taken_[j] || !fits(j, access) || !apart(predicted_[i], predicted_[j], distance)) continue;
-        taken_[i] = taken_[j] = true;
-        return sum(predicted_[i], predicted_[j]);
+    // Of its statement, fresh ones first (a repeated body has them again); then fresh ones of any.
+    for (const auto& [own, again] : {std::pair(true, false), std::pair(true, true), std::pair(false, false)}) {
+      for (std::size_t i = 0; i < predicted_.size(); ++i) {
+        if (taken_[i] != again || !fits(i, access) || (own && !is_of(i, access))) continue;
+        for (std::size_t j = 0; j < predicted_.size(); ++j) {
+          if (j == i || taken_[j] != again || !fits(j, access) || !apart(predicted_[i], predicted_[j], distance)) continue;
+          taken_[i] = taken_[j] = true;
+          return sum(predicted_[i], predicted_[j]);
+        }
       }
     }
     const LdsInstruction first = single(access), second = single(access);
@@ -100,9 +113,10 @@ class Aligner {
   }
 
   LdsInstruction single(const ObjectAccess& access) {
+    const bool known = has_own(access);
     for (const bool again : {false, true}) {
       for (std::size_t i = 0; i < predicted_.size(); ++i) {
-        if (taken_[i] != again || !fits(i, access)) continue;
+        if (taken_[i] != again || !fits(i, access) || (known && !is_of(i, access))) continue;
         taken_[i] = true;
         return predicted_[i];
       }
@@ -114,8 +128,9 @@ class Aligner {
   LdsInstruction other_width(const ObjectAccess& access) {
     std::size_t best = predicted_.size();
     const auto rank = [&](int bytes) { return bytes > access.bytes ? bytes : 1000 - bytes; };
+    const bool own = has_own(access);
     for (std::size_t i = 0; i < predicted_.size(); ++i) {
-      if (predicted_[i].operation != access.operation) continue;
+      if (predicted_[i].operation != access.operation || (own && !is_of(i, access))) continue;
       if (best == predicted_.size() || rank(predicted_[i].bytes) < rank(predicted_[best].bytes)) best = i;
     }
     const auto rule = target_.bank_rule(access.operation, access.bytes);

@@ -8,7 +8,7 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from service import BIN, Service
 
-TARGETS = ["gfx90a", "gfx942", "gfx950"]
+TARGETS = ["gfx90a", "gfx942", "gfx950", "gfx1100"]
 RUNS = [("gemm", "M=300 N=257 K=129 dtype=f16"), ("gemm", "M=128 N=96 K=80 dtype=bf16 transpose_b=true bias=true activation=gelu"),
         ("gemm", "M=65 N=130 K=64 dtype=i8 transpose_a=true"), ("gemm", "M=64 N=64 K=40 dtype=f32"),
         ("flash_attention", "B=1 H=2 HKV=1 S=129 SK=129 D=64 dtype=f16 causal=true"),
@@ -60,7 +60,7 @@ class EmulatedCards(unittest.TestCase):
         self.assertIn("result", load(named, "emu:" + named))
         self.assertEqual(load(named, "emu:gfx942:sramecc-")["error"]["data"]["code"], "unsupported")
         self.assertEqual(load("gfx90a", "emu:gfx942")["error"]["data"]["code"], "unsupported")
-        for absent in ("emu:gfx1100", "emu:", "emu:gfx9999", "hip:0x", "hip:", "cuda:0"):
+        for absent in ("emu:gfx1101", "emu:", "emu:gfx9999", "hip:0x", "hip:", "cuda:0"):
             self.assertEqual(load(plain, absent)["error"]["data"]["code"], "unknown_target", absent)
 
 

@@ -9,8 +9,9 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import ROOT, Service
+from service import BIN, ROOT, Service
 
+LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdhip64.so.6")
 ENVIRONMENT = {"GOCACHE": "/tmp/kiln-go-cache-%d" % os.getuid(), "GO111MODULE": "off", "GOFLAGS": ""}
 
 
@@ -28,6 +29,18 @@ class Examples(unittest.TestCase):
             done = subprocess.run([go, "run", os.path.join(ROOT, "examples/go/gemm.go"), service.socket], capture_output=True, text=True,
                                   env=dict(os.environ, **ENVIRONMENT))
             self.assertEqual((done.returncode, done.stdout), (0, "gemm: every element is right\n"), done.stderr)
+
+    @unittest.skipUnless(os.path.exists(LIBRARY), "built without LLVM: no emulated card")
+    def test_hip_ipc(self):
+        with open(os.path.join(ROOT, "examples/hip_ipc/gemm.cpp")) as file:
+            command = re.search(r"^//   (B=.*)$", file.read(), re.M).group(1)
+        with Service() as service:
+            environment = dict(os.environ, KILN_SOCKET=service.socket, KILN_CACHE_DIR=service.cache, KILN_BUILD=os.path.dirname(BIN))
+            done = subprocess.run(command, shell=True, cwd=ROOT, capture_output=True, text=True, env=environment)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertRegex(done.stdout, r"gemm 192x160x256 on emu:gfx942 in memory of pid \d+: every element is right\n$")
+            # The program asked this daemon, not one of its own, and left nothing there.
+            self.assertEqual(service.kiln("--json", "stats", check=0).stdout.count('"launches": 1'), 1)
 
     def test_quickstart(self):
         done = subprocess.run([sys.executable, os.path.join(ROOT, "examples/quickstart.py")], capture_output=True, text=True)

@@ -43,7 +43,7 @@ class FaultDevice final : public Device {
     const std::lock_guard lock(mutex_);
     return buffers_.erase(buffer) ? Status() : Status(Error(ErrorCode::not_found, "no such buffer"));
   }
-  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t, LaunchDone done) override {
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings, LaunchDone done) override {
     const std::lock_guard lock(mutex_);
     const auto id = ++last_;
     auto cancelled = std::make_shared<std::atomic<bool>>(false);

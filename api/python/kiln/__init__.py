@@ -26,6 +26,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:  # for type checkers only: importing it takes a fifth of this package's start
     from typing import Any, Dict, List, Mapping, Optional, Sequence, Union
 
+    from ._cards import CardEvent, CardMemory, Stream
     from ._connection import Progress
 
     Program = Union[str, Mapping[str, Any]]
@@ -50,9 +51,24 @@ class Kernel:
         self.cached: bool = info["cached"]
         self.target: str = info["target"]
 
-    def __call__(self, device: str = "host", deadline_ms: Optional[int] = None, **arguments: Union[Array, float, int]) -> float:
-        """Runs it on arrays and scalars by name; gives the milliseconds that it took on the device."""
-        params = {"key": self.key, "device": device, "args": self._arguments(arguments)}
+    def __call__(self, device: str = "host", deadline_ms: Optional[int] = None, stream: Optional[Stream] = None,
+                 wait: Sequence[CardEvent] = (), event: Optional[CardEvent] = None,
+                 **arguments: Union[Array, CardMemory, float, int]) -> Optional[float]:
+        """Runs it on arrays, a card's memory and scalars by name; gives the milliseconds that it took on the device.
+
+        Args:
+            stream: of :meth:`Client.create_stream`; launches of one stream run in order.
+            wait: the card begins when what was recorded in these events is done.
+            event: recorded behind the launch. The call returns None as soon as others can wait for it; an error after that is
+                raised by the stream's next launch or :meth:`Client.synchronize`.
+        """
+        params: Dict[str, Any] = {"key": self.key, "device": device, "args": self._arguments(arguments)}
+        if stream is not None:
+            params["stream"] = stream
+        if wait:
+            params["wait"] = list(wait)
+        if event is not None:
+            params["event"] = event
         if deadline_ms is not None:
             params["deadline_ms"] = deadline_ms
         call = self._client.connection.call
@@ -62,7 +78,7 @@ class Kernel:
             if call("kernel.compile", self._request)[0]["key"] != self.key:
                 raise
             answer, _ = call("kernel.launch", params)
-        return float(answer["duration_ms"])
+        return None if event is not None else float(answer["duration_ms"])
 
     def verify(self, device: str = "host", **arguments: Union[Array, float, int]) -> Dict[str, Any]:
         """Runs it and compares what it wrote with the interpreter: ``passed`` and, a tensor each, ``error_max`` and more."""
@@ -144,6 +160,31 @@ class Client:
         result.numpy()[...] = array
         return result
 
+    def open_memory(self, ipc: Union[str, bytes], device: str, size: int, offset: int = 0) -> CardMemory:
+        """Another process's memory of a card, by its HIP IPC handle (64 bytes, or as hex). ``offset`` counts from the
+        allocation's first byte. An argument for launches on that device."""
+        return _card_types().CardMemory(self.connection, "buffer.register", {"ipc": _hex(ipc), "device": device, "offset": offset, "size": size})
+
+    def alloc_memory(self, device: str, size: int) -> CardMemory:
+        """Zeroed memory of a card's own; its ``ipc`` is for ``hipIpcOpenMemHandle``. Lost when the card's process ends."""
+        return _card_types().CardMemory(self.connection, "buffer.alloc", {"device": device, "size": size})
+
+    def import_event(self, ipc: Union[str, bytes], device: str) -> CardEvent:
+        """Another process's HIP event, by its IPC handle."""
+        return _card_types().CardEvent(self.connection, "event.import", {"ipc": _hex(ipc), "device": device})
+
+    def export_event(self, device: str) -> CardEvent:
+        """A new event of a card; its ``ipc`` is for ``hipIpcOpenEventHandle``."""
+        return _card_types().CardEvent(self.connection, "event.export", {"device": device})
+
+    def create_stream(self) -> Stream:
+        """One more stream of this client, beside the one of launches that name none."""
+        return _card_types().Stream(self.connection, "stream.create", {})
+
+    def synchronize(self, stream: Optional[Stream] = None) -> None:
+        """Waits for a stream's launches; raises the first error of those that had returned when they were enqueued."""
+        self.connection.call("stream.synchronize", {} if stream is None else {"stream": stream})
+
     def run(self, program: Program, target: str = "host", *, arguments: Mapping[str, Any], **bindings: Any) -> float:
         """Compiles and runs in one call; milliseconds on the device."""
         return self.compile(program, target, **bindings)(**arguments)
@@ -189,6 +230,16 @@ def connect(socket: Optional[str] = None, auto_start: bool = True, daemon_argume
         daemon_arguments: further arguments for a daemon that is started here.
     """
     return Client(Connection(socket, auto_start, daemon_arguments))
+
+
+def _card_types() -> Any:
+    from . import _cards as module  # not needed before: most clients start without
+
+    return module
+
+
+def _hex(ipc: Union[str, bytes]) -> str:
+    return ipc if isinstance(ipc, str) else bytes(ipc).hex()
 
 
 def load_program(path: Union[str, "os.PathLike[str]"]) -> Dict[str, Any]:

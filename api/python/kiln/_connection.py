@@ -52,12 +52,18 @@ def default_socket() -> str:
 
 
 class Registration:
-    """Memory that the daemon knows by ``id``. The descriptor stays ours, so that the next daemon can be given the same memory."""
+    """Memory that the daemon knows by ``id``. The descriptor stays ours, so that the next daemon can be given the same memory.
 
-    __slots__ = ("fd", "id", "users")
+    Or what belongs to a card: ``method`` and ``params`` made it, and make it again where it was not the daemon's own (then
+    ``id`` is 0 from then on, which no daemon gives); ``release`` gives ``{field: id}`` back.
+    """
 
-    def __init__(self, fd: int, buffer: int) -> None:
-        self.fd, self.id, self.users = fd, buffer, 1
+    __slots__ = ("fd", "id", "users", "method", "params", "field", "release")
+
+    def __init__(self, fd: int, number: int, method: str = "buffer.register", params: Optional[Dict[str, Any]] = None,
+                 field: str = "buffer", release: str = "buffer.unregister") -> None:
+        self.fd, self.id, self.users = fd, number, 1
+        self.method, self.params, self.field, self.release = method, params, field, release
 
     def close(self, close: Callable[[int], None] = os.close) -> None:
         if self.fd >= 0:
@@ -111,6 +117,17 @@ class Connection:
             made = Registration(fd, answer["buffer"])
             self._registrations.add(made)
             return made
+
+        return self._alone(work)
+
+    def make(self, method: str, params: Dict[str, Any], field: str, release: str) -> Tuple[Registration, Dict[str, Any]]:
+        """What the daemon keeps for us by number until it is given back; and the answer."""
+
+        def work() -> Tuple[Registration, Dict[str, Any]]:
+            answer, _ = self._request(method, params)
+            made = Registration(-1, answer[field], method, params, field, release)
+            self._registrations.add(made)
+            return made, answer
 
         return self._alone(work)
 
@@ -186,10 +203,10 @@ class Connection:
             return
         self._registrations.discard(registration)
         registration.close()
-        if self._socket is None:
+        if self._socket is None or registration.id == 0:
             return
         try:
-            self._exchange("buffer.unregister", {"buffer": registration.id})
+            self._exchange(registration.release, {registration.field: registration.id})
         except NotRunning:
             pass  # a connection takes its buffers along
 
@@ -201,8 +218,7 @@ class Connection:
             try:
                 self.hello, _ = self._exchange("hello", {"protocol": PROTOCOL, "client": "python"})
                 for registration in self._registrations:
-                    answer, _ = self._exchange("buffer.register", {"fd": {"fd": 0}}, [registration.fd])
-                    registration.id = answer["buffer"]
+                    self._make_again(registration)
                 return
             except (NotRunning, Busy):  # it took the connection and ended before the first reply: another one may serve
                 self._disconnect()
@@ -212,6 +228,22 @@ class Connection:
             except BaseException:
                 self._disconnect()
                 raise
+
+    def _make_again(self, registration: Registration) -> None:
+        if registration.params is None:
+            answer, _ = self._exchange("buffer.register", {"fd": {"fd": 0}}, [registration.fd])
+            registration.id = answer["buffer"]
+            return
+        registration.id = 0
+        if registration.method in ("buffer.alloc", "event.export"):
+            return  # it was the card's own, and went with its process
+        try:
+            answer, _ = self._exchange(registration.method, registration.params)
+            registration.id = answer[registration.field]
+        except (NotRunning, Busy):
+            raise
+        except KilnError:
+            pass  # its owner has gone: what uses it says that there is no such number
 
     def _connect(self, end: float) -> socket.socket:
         while True:

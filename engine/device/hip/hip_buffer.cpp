@@ -1,6 +1,13 @@
 #include "engine/device/hip/hip_buffer.hpp"
 
+#include <sys/stat.h>
 #include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "engine/base/os.hpp"
 
 namespace kiln::device::hip {
 
@@ -38,6 +45,78 @@ Status Buffer::attach() {
 Buffer::~Buffer() {
   if (registered_) (void)table_.hipHostUnregister(data_);
   if (staging_ != nullptr) (void)table_.hipFree(staging_);
+  if (release_) release_();
+}
+
+std::shared_ptr<Buffer> Buffer::on_card(const Table& table, std::uint64_t address, std::uint64_t size,
+                                        std::function<void()> release) {
+  std::shared_ptr<Buffer> buffer(new Buffer(table));
+  buffer->device_ = address;
+  buffer->size_ = size;
+  buffer->writable_ = true;
+  buffer->release_ = std::move(release);
+  return buffer;
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::open(const Table& table, IpcMemory& memory, const IpcHandle& handle,
+                                             std::uint64_t offset, std::uint64_t size) {
+  KILN_TRY(const auto range, memory.open(handle));
+  auto buffer = on_card(table, range.base + offset, size, [&memory, handle] { memory.close(handle); });
+  if (size == 0 || offset > range.bytes || size > range.bytes - offset)
+    return Error(ErrorCode::invalid_argument, std::to_string(size) + " bytes at offset " + std::to_string(offset) +
+                 " are not inside the allocation of the IPC handle, which has " + std::to_string(range.bytes) + " bytes");
+  return buffer;
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::allocate(const Table& table, IpcMemory& memory, std::uint64_t size,
+                                                 IpcHandle& handle) {
+  void* pointer = nullptr;
+  KILN_CHECK(table.check(table.hipMalloc(&pointer, size), "hipMalloc"));
+  IpcBytes bytes{};
+  auto buffer = on_card(table, reinterpret_cast<std::uint64_t>(pointer), size, [&table, pointer] {
+    (void)table.hipFree(pointer);
+  });
+  KILN_CHECK(table.check(table.hipMemset(pointer, 0, size), "hipMemset"));
+  KILN_CHECK(table.check(table.hipStreamSynchronize(nullptr), "hipStreamSynchronize"));
+  KILN_CHECK(table.check(table.hipIpcGetMemHandle(&bytes, pointer), "hipIpcGetMemHandle"));
+  std::memcpy(handle.data(), &bytes, sizeof bytes);
+  memory.gave(handle);
+  buffer->release_ = [&table, &memory, pointer, handle] {
+    memory.took_back(handle);
+    (void)table.hipFree(pointer);
+  };
+  return buffer;
+}
+
+Result<std::shared_ptr<Buffer>> Buffer::import(const Table& table, int fd, std::uint64_t offset, std::uint64_t size) {
+  if (table.hipImportExternalMemory == nullptr || table.hipExternalMemoryGetMappedBuffer == nullptr ||
+      table.hipDestroyExternalMemory == nullptr)
+    return Error(ErrorCode::unsupported, table.path + " cannot import descriptors of a card's memory");
+  struct stat status;
+  if (os::fstat(fd, &status) != 0) return errno_error(errno, "look at the descriptor");
+  const auto end = status.st_size > 0 ? status.st_size : ::lseek(fd, 0, SEEK_END);   // dma-buf: old kernels say 0
+  const auto bytes = static_cast<std::uint64_t>(std::max<std::int64_t>(end, 0));
+  if (size == 0 || offset > bytes || size > bytes - offset)
+    return Error(ErrorCode::invalid_argument, std::to_string(size) + " bytes at offset " + std::to_string(offset) +
+                 " are not inside the descriptor's memory, which has " + std::to_string(bytes) + " bytes");
+  UniqueFd given(os::duplicate(fd, 0));
+  if (!given) return errno_error(errno, "duplicate the descriptor");
+  ExternalMemoryDescription description{};
+  description.type = external_opaque_descriptor;
+  description.handle.fd = given.get();
+  description.size = bytes;
+  ExternalMemory memory = nullptr;
+  KILN_CHECK(table.check(table.hipImportExternalMemory(&memory, &description), "hipImportExternalMemory"));
+  given.release();   // the driver's now
+  auto buffer = on_card(table, 0, size, [&table, memory] { (void)table.hipDestroyExternalMemory(memory); });
+  ExternalBufferDescription part{};
+  part.offset = offset;
+  part.size = size;
+  void* pointer = nullptr;
+  KILN_CHECK(table.check(table.hipExternalMemoryGetMappedBuffer(&pointer, memory, &part),
+                         "hipExternalMemoryGetMappedBuffer"));
+  buffer->device_ = reinterpret_cast<std::uint64_t>(pointer);
+  return buffer;
 }
 
 Status Buffer::copy_in(Stream stream, std::uint64_t offset, std::uint64_t bytes) const {
@@ -52,6 +131,19 @@ Status Buffer::copy_out(Stream stream, std::uint64_t offset, std::uint64_t bytes
   return table_.check(table_.hipMemcpyAsync(data_ + offset, static_cast<std::uint8_t*>(staging_) + offset, bytes,
                                             copy_device_to_host, stream),
                       "hipMemcpyAsync");
+}
+
+Status Buffer::read(std::uint64_t offset, std::uint64_t bytes, int fd) const {
+  if (offset > size_ || bytes > size_ - offset)
+    return Error(ErrorCode::invalid_argument, "a reading beyond the end of its buffer");
+  if (bytes == 0) return ok();
+  KILN_TRY(const auto into, Mapping::map(fd, bytes, true));
+  if (data_ != nullptr) {
+    std::memcpy(into.data(), data_ + offset, bytes);
+    return ok();
+  }
+  return table_.check(table_.hipMemcpyDtoH(into.data(), reinterpret_cast<void*>(device_ + offset), bytes),
+                      "hipMemcpyDtoH");
 }
 
 }  // namespace kiln::device::hip

@@ -3,179 +3,23 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <chrono>
-#include <condition_variable>
 #include <cstring>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 
-#include "engine/device/hip/hip_buffer.hpp"
-#include "engine/device/hip/hip_kernel.hpp"
+#include "engine/device/hip/hip_lane.hpp"
+#include "engine/device/hip/releaser.hpp"
 #include "engine/device/launch_arguments.hpp"
 
 namespace kiln::device::hip {
 namespace {
 
-constexpr std::size_t lanes_max = 8;   // queues of the card that Kiln's streams share
-
-// One launch from submission to completion; its grids run one after the other.
-struct Order {
-  struct Use {
-    std::shared_ptr<const Buffer> buffer;
-    std::uint64_t offset = 0, bytes = 0;
-    bool read = false, written = false;
-  };
-  LaunchId id = 0;
-  std::shared_ptr<const Kernel> kernel;
-  std::vector<Use> uses;
-  std::vector<Bytes> values;
-  std::atomic<bool> cancelled{false};
-  LaunchDone done;
-};
-using OrderPtr = std::shared_ptr<Order>;
-
-// A queue of the card with the thread that feeds it and waits for it.
-class Lane {
- public:
-  Lane(const Table& table, int ordinal) : table_(table), ordinal_(ordinal), thread_([this] { serve(); }) {}
-  ~Lane();
-  void submit(OrderPtr order);
-  // Whether the launch is here. One that waits is done at once, by this thread.
-  bool cancel(LaunchId launch);
-
- private:
-  void serve();
-  Status open();
-  Result<double> run(const Order& order);
-  Error explain(Error error) const;
-
-  const Table& table_;
-  const int ordinal_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<OrderPtr> queue_;
-  OrderPtr running_;
-  bool closing_ = false;
-  Stream stream_ = nullptr;                   // made at first use, again after a failure; the mutex guards changes
-  Event begin_ = nullptr, end_ = nullptr;     // the thread's
-  std::thread thread_;                        // last
-};
-
-Lane::~Lane() {
-  {
-    const std::lock_guard lock(mutex_);
-    closing_ = true;
-    if (running_ != nullptr) {
-      running_->cancelled.store(true);
-      if (table_.cancel != nullptr) table_.cancel(stream_);
-    }
-    wake_.notify_all();
-  }
-  thread_.join();
-}
-
-void Lane::submit(OrderPtr order) {
-  const std::lock_guard lock(mutex_);
-  queue_.push_back(std::move(order));
-  wake_.notify_all();
-}
-
-bool Lane::cancel(LaunchId launch) {
-  OrderPtr waiting;
-  {
-    const std::lock_guard lock(mutex_);
-    if (running_ != nullptr && running_->id == launch) {
-      running_->cancelled.store(true);
-      if (table_.cancel != nullptr && stream_ != nullptr) table_.cancel(stream_);
-      return true;
-    }
-    const auto found = std::find_if(queue_.begin(), queue_.end(),
-                                    [&](const auto& order) { return order->id == launch; });
-    if (found == queue_.end()) return false;
-    waiting = std::move(*found);
-    queue_.erase(found);
-  }
-  waiting->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
-  return true;
-}
-
-Status Lane::open() {
-  if (stream_ != nullptr) return ok();
-  Stream stream = nullptr;
-  KILN_CHECK(table_.check(table_.hipSetDevice(ordinal_), "hipSetDevice"));
-  KILN_CHECK(table_.check(table_.hipStreamCreateWithFlags(&stream, stream_non_blocking), "hipStreamCreateWithFlags"));
-  const std::lock_guard lock(mutex_);
-  stream_ = stream;
-  if (begin_ != nullptr) return ok();
-  KILN_CHECK(table_.check(table_.hipEventCreate(&begin_), "hipEventCreate"));
-  return table_.check(table_.hipEventCreate(&end_), "hipEventCreate");
-}
-
-// Milliseconds that the card took.
-Result<double> Lane::run(const Order& order) {
-  KILN_CHECK(open());
-  for (const auto& use : order.uses) KILN_CHECK(use.buffer->copy_in(stream_, use.offset, use.bytes));
-  KILN_CHECK(table_.check(table_.hipEventRecord(begin_, stream_), "hipEventRecord"));
-  for (std::size_t i = 0; i < order.kernel->launches() && !order.cancelled.load(); ++i) {
-    KILN_CHECK(order.kernel->submit(i, order.values, stream_));
-    // A cancellation that came before the launch was submitted has found nothing to stop.
-    if (order.cancelled.load() && table_.cancel != nullptr) table_.cancel(stream_);
-  }
-  KILN_CHECK(table_.check(table_.hipEventRecord(end_, stream_), "hipEventRecord"));
-  for (const auto& use : order.uses)
-    if (use.written) KILN_CHECK(use.buffer->copy_out(stream_, use.offset, use.bytes));
-  KILN_CHECK(table_.check(table_.hipStreamSynchronize(stream_), "hipStreamSynchronize"));
-  float milliseconds = 0;
-  KILN_CHECK(table_.check(table_.hipEventElapsedTime(&milliseconds, begin_, end_), "hipEventElapsedTime"));
-  return static_cast<double>(milliseconds);
-}
-
-// With the emulated card's report, whose first line says what happened.
-Error Lane::explain(Error error) const {
-  if (table_.report == nullptr || error.code != ErrorCode::launch_failed) return error;
-  std::string text(table_.report(nullptr, 0), '\0');
-  if (text.empty()) return error;
-  text.resize(std::min(text.size(), table_.report(text.data(), text.size() + 1)));
-  const auto end = text.find('\n');
-  Error told(ErrorCode::launch_failed, text.substr(0, end));
-  for (std::size_t at = end; at != std::string::npos;) {
-    const auto next = text.find('\n', at + 1);
-    const auto line = text.substr(at + 1, next == std::string::npos ? next : next - at - 1);
-    told.context.push_back(line.substr(std::min(line.size(), line.find_first_not_of(' '))));
-    at = next;
-  }
-  return told;
-}
-
-void Lane::serve() {
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [&] { return closing_ || !queue_.empty(); });
-    if (closing_) return;
-    running_ = std::move(queue_.front());
-    queue_.pop_front();
-    const OrderPtr order = running_;
-    lock.unlock();
-    auto result = run(*order);
-    Result<LaunchReport> report = LaunchReport{result ? *result : 0};
-    if (!result) report = explain(std::move(result).error());
-    lock.lock();
-    running_ = nullptr;
-    const Stream broken = report ? nullptr : stream_;
-    if (!report) stream_ = nullptr;   // the error sticks to it
-    lock.unlock();
-    if (broken != nullptr) (void)table_.hipStreamDestroy(broken);
-    if (order->cancelled.load()) report = Error(ErrorCode::cancelled, "the launch was cancelled");
-    // The buffers are let go before anybody hears of it: they may be unmapped then.
-    order->uses.clear();
-    order->kernel.reset();
-    order->done(std::move(report));
-  }
-}
+// Queues of the card. A stream that has launches keeps its queue; idle ones serve whoever comes. Streams share only when
+// so many have work at a time: then one that waits for an event holds up the others of its queue.
+constexpr std::size_t lanes_max = 64;
+constexpr auto long_run = std::chrono::milliseconds(200);
 
 class HipDevice : public Device {
  public:
@@ -186,13 +30,26 @@ class HipDevice : public Device {
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
   Status unmap(BufferId buffer) override;
-  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+  Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) override;
+  Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size) override;
+  Result<AllocatedBuffer> allocate(std::uint64_t size) override;
+  Status read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd) override;
+  Result<EventId> open_event(const IpcHandle& handle) override;
+  Result<MadeEvent> make_event() override;
+  Status close_event(EventId event) override;
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                   LaunchDone done) override;
   void cancel(LaunchId launch) override;
 
  private:
-  Result<OrderPtr> make_order(KernelId kernel, std::vector<LaunchArgument>& arguments);
+  Result<OrderPtr> make_order(KernelId kernel, std::vector<LaunchArgument>& arguments, const LaunchSettings& settings);
   Status add_argument(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
+  Status add_events(Order& order, const LaunchSettings& settings);
+  BufferId add(std::shared_ptr<const Buffer> buffer);
+  EventId add(std::shared_ptr<const CardEvent> event);
+  Lane& lane_for(std::uint64_t stream);   // with the lock held
+  // Whether nothing runs, or, for soon, nothing that may go on for long: HIP frees memory behind it.
+  bool frees_quickly(bool soon);
   // HIP's current device is the thread's.
   Status choose() const { return table_.check(table_.hipSetDevice(ordinal_), "hipSetDevice"); }
 
@@ -200,11 +57,16 @@ class HipDevice : public Device {
   const int ordinal_;
   DeviceInfo info_;
   target::Target target_;
+  IpcMemory ipc_{table_};
   std::mutex mutex_;
   std::map<KernelId, std::shared_ptr<const Kernel>> kernels_;
   std::map<BufferId, std::shared_ptr<const Buffer>> buffers_;
-  std::array<std::unique_ptr<Lane>, lanes_max> lanes_;
+  std::map<EventId, std::shared_ptr<const CardEvent>> events_;
+  Gate gate_;
+  std::vector<std::unique_ptr<Lane>> lanes_;   // only grows
   std::uint64_t next_id_ = 1;
+  // Last: what it lets go uses the rest.
+  Releaser releaser_{[this](bool soon) { return frees_quickly(soon); }, [this] { (void)choose(); }};
 };
 
 Status HipDevice::open() {
@@ -251,32 +113,115 @@ Result<KernelId> HipDevice::load(const compile::Metadata& metadata, ByteView obj
   return id;
 }
 
-Status HipDevice::unload(KernelId kernel) {
-  std::shared_ptr<const Kernel> last;  // freed outside the lock, after the launches that use it
+bool HipDevice::frees_quickly(bool soon) {
   const std::lock_guard lock(mutex_);
-  const auto found = kernels_.find(kernel);
-  if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the card");
-  last = std::move(found->second);
-  kernels_.erase(found);
+  return std::all_of(lanes_.begin(), lanes_.end(), [&](const auto& lane) {
+    return soon ? !lane->may_run_longer_than(long_run) : lane->idle();
+  });
+}
+
+Status HipDevice::unload(KernelId kernel) {
+  std::shared_ptr<const Kernel> last;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = kernels_.find(kernel);
+    if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the card");
+    last = std::move(found->second);
+    kernels_.erase(found);
+  }
+  releaser_.let_go(std::move(last));
   return ok();
 }
 
-Result<BufferId> HipDevice::map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) {
-  KILN_CHECK(choose());
-  KILN_TRY(auto buffer, Buffer::map(table_, fd, offset, size, writable));
+BufferId HipDevice::add(std::shared_ptr<const Buffer> buffer) {
   const std::lock_guard lock(mutex_);
   const BufferId id = next_id_++;
   buffers_[id] = std::move(buffer);
   return id;
 }
 
+Result<BufferId> HipDevice::map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) {
+  KILN_CHECK(choose());
+  KILN_TRY(auto buffer, Buffer::map(table_, fd, offset, size, writable));
+  return add(std::move(buffer));
+}
+
+Result<BufferId> HipDevice::open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) {
+  KILN_CHECK(choose());
+  KILN_TRY(auto buffer, Buffer::open(table_, ipc_, handle, offset, size));
+  return add(std::move(buffer));
+}
+
+Result<BufferId> HipDevice::import_memory(int fd, std::uint64_t offset, std::uint64_t size) {
+  KILN_CHECK(choose());
+  KILN_TRY(auto buffer, Buffer::import(table_, fd, offset, size));
+  return add(std::move(buffer));
+}
+
+Result<AllocatedBuffer> HipDevice::allocate(std::uint64_t size) {
+  KILN_CHECK(choose());
+  AllocatedBuffer made;
+  KILN_TRY(auto buffer, Buffer::allocate(table_, ipc_, size, made.handle));
+  made.buffer = add(std::move(buffer));
+  return made;
+}
+
+Status HipDevice::read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd) {
+  KILN_CHECK(choose());
+  std::shared_ptr<const Buffer> found;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto at = buffers_.find(buffer);
+    if (at == buffers_.end()) return Error(ErrorCode::not_found, "no such buffer on the card");
+    found = at->second;
+  }
+  return found->read(offset, bytes, fd);
+}
+
 Status HipDevice::unmap(BufferId buffer) {
   std::shared_ptr<const Buffer> last;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = buffers_.find(buffer);
+    if (found == buffers_.end()) return Error(ErrorCode::not_found, "no such buffer on the card");
+    last = std::move(found->second);
+    buffers_.erase(found);
+  }
+  releaser_.let_go(std::move(last));
+  return ok();
+}
+
+EventId HipDevice::add(std::shared_ptr<const CardEvent> event) {
   const std::lock_guard lock(mutex_);
-  const auto found = buffers_.find(buffer);
-  if (found == buffers_.end()) return Error(ErrorCode::not_found, "no such buffer on the card");
-  last = std::move(found->second);
-  buffers_.erase(found);
+  const EventId id = next_id_++;
+  events_[id] = std::move(event);
+  return id;
+}
+
+Result<EventId> HipDevice::open_event(const IpcHandle& handle) {
+  KILN_CHECK(choose());
+  KILN_TRY(auto event, CardEvent::open(table_, handle));
+  return add(std::move(event));
+}
+
+Result<MadeEvent> HipDevice::make_event() {
+  KILN_CHECK(choose());
+  MadeEvent made;
+  KILN_TRY(auto event, CardEvent::make(table_, made.handle));
+  made.event = add(std::move(event));
+  return made;
+}
+
+Status HipDevice::close_event(EventId event) {
+  std::shared_ptr<const CardEvent> last;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = events_.find(event);
+    if (found == events_.end()) return Error(ErrorCode::not_found, "no such event on the card");
+    last = std::move(found->second);
+    events_.erase(found);
+  }
+  releaser_.let_go(std::move(last));
   return ok();
 }
 
@@ -293,7 +238,7 @@ Status HipDevice::add_argument(Order& order, const compile::TensorInfo& tensor, 
     return ok();
   }
   const std::uint64_t address = mapped->address + argument.offset;
-  order.uses.push_back({found->second, argument.offset, static_cast<std::uint64_t>(tensor.bytes), true,
+  order.uses.push_back({found->second, argument.offset, static_cast<std::uint64_t>(tensor.bytes),
                         tensor.access != Access::read});
   Bytes value(8);
   std::memcpy(value.data(), &address, sizeof address);
@@ -302,22 +247,72 @@ Status HipDevice::add_argument(Order& order, const compile::TensorInfo& tensor, 
 }
 
 // With the lock held.
-Result<OrderPtr> HipDevice::make_order(KernelId kernel, std::vector<LaunchArgument>& arguments) {
+Status HipDevice::add_events(Order& order, const LaunchSettings& settings) {
+  const auto find = [&](EventId id) -> Result<std::shared_ptr<const CardEvent>> {
+    const auto found = events_.find(id);
+    if (found == events_.end()) return Error(ErrorCode::not_found, "no such event on the card");
+    return found->second;
+  };
+  for (const auto id : settings.wait) {
+    KILN_TRY(auto event, find(id));
+    order.waits.push_back(std::move(event));
+  }
+  if (settings.record != 0) {
+    KILN_TRY(order.record, find(settings.record));
+  }
+  return ok();
+}
+
+// Handles that differ may name one allocation: what a kernel writes is compared with the rest by the card's addresses.
+Status check_overlaps(const Order& order, const std::vector<compile::TensorInfo>& tensors,
+                      const std::vector<std::size_t>& use_tensors) {
+  const auto begin = [&](std::size_t i) { return order.uses[i].buffer->device_address() + order.uses[i].offset; };
+  for (std::size_t i = 0; i < order.uses.size(); ++i)
+    for (std::size_t j = 0; j < order.uses.size(); ++j) {
+      const auto &a = order.uses[i], &b = order.uses[j];
+      const auto &written = tensors[use_tensors[i]], &other = tensors[use_tensors[j]];
+      if (i == j || !a.written || written.may_alias || other.may_alias) continue;
+      if (begin(i) < begin(j) + b.bytes && begin(j) < begin(i) + a.bytes)
+        return Error(ErrorCode::invalid_argument, "\"" + written.name + "\" is written and overlaps \"" + other.name +
+                     "\" on the card");
+    }
+  return ok();
+}
+
+// With the lock held.
+Result<OrderPtr> HipDevice::make_order(KernelId kernel, std::vector<LaunchArgument>& arguments,
+                                       const LaunchSettings& settings) {
   const auto found = kernels_.find(kernel);
   if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the card");
   auto order = std::make_shared<Order>();
   order->kernel = found->second;
   const auto& tensors = order->kernel->tensors();
   KILN_CHECK(check_argument_count(tensors, arguments));
-  for (std::size_t i = 0; i < tensors.size(); ++i) KILN_CHECK(add_argument(*order, tensors[i], arguments[i]));
+  std::vector<std::size_t> use_tensors;   // the tensor of each use
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    KILN_CHECK(add_argument(*order, tensors[i], arguments[i]));
+    if (!tensors[i].scalar) use_tensors.push_back(i);
+  }
+  KILN_CHECK(check_overlaps(*order, tensors, use_tensors));
+  KILN_CHECK(add_events(*order, settings));
   return order;
 }
 
-LaunchId HipDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+Lane& HipDevice::lane_for(std::uint64_t stream) {
+  for (const auto& lane : lanes_)
+    if (lane->holds(stream)) return *lane;
+  for (const auto& lane : lanes_)
+    if (lane->idle()) return *lane;
+  if (lanes_.size() == lanes_max) return *lanes_[stream % lanes_max];
+  lanes_.push_back(std::make_unique<Lane>(table_, ordinal_, gate_));
+  return *lanes_.back();
+}
+
+LaunchId HipDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                            LaunchDone done) {
   std::unique_lock lock(mutex_);
   const LaunchId id = next_id_++;
-  auto order = make_order(kernel, arguments);
+  auto order = make_order(kernel, arguments, settings);
   if (!order) {
     lock.unlock();
     done(std::move(order).error());
@@ -325,20 +320,21 @@ LaunchId HipDevice::launch(KernelId kernel, std::vector<LaunchArgument> argument
   }
   (*order)->id = id;
   (*order)->done = std::move(done);
-  auto& lane = lanes_[stream % lanes_max];
-  if (lane == nullptr) lane = std::make_unique<Lane>(table_, ordinal_);
-  lane->submit(std::move(*order));
+  auto& lane = lane_for(settings.stream);
+  (*order)->settings = std::move(settings);
+  lane.submit(std::move(*order));
   return id;
 }
 
 void HipDevice::cancel(LaunchId launch) {
-  for (std::size_t i = 0; i < lanes_max; ++i) {
+  for (std::size_t i = 0;; ++i) {
     Lane* lane = nullptr;
     {
       const std::lock_guard lock(mutex_);
+      if (i >= lanes_.size()) return;
       lane = lanes_[i].get();
     }
-    if (lane != nullptr && lane->cancel(launch)) return;
+    if (lane->cancel(launch)) return;
   }
 }
 

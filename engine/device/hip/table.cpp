@@ -50,6 +50,8 @@ std::string cause_of(const char* call, Code code) {
     return "a handle of this very process cannot be opened; the owner must still run and hold the memory; in "
            "containers both sides need shared IPC, PID and network namespaces; HSA_ENABLE_IPC_MODE_LEGACY must be the "
            "same on both";
+  if (is("hipStreamSynchronize") && code == operating_system)
+    return "the process that was to record an event which the launch waited for has ended";
   if ((is("hipInit") || is("hipGetDeviceCount")) && (code == no_device || code == not_initialized))
     return "no AMD card is visible: are /dev/kfd and /dev/dri there and may this user open them (groups render, "
            "video), and does HIP_VISIBLE_DEVICES or ROCR_VISIBLE_DEVICES hide it";
@@ -103,6 +105,9 @@ Result<Table> load_table(const std::string& path) {
   take(table.report, "kiln_emulator_report", false);
   take(table.message, "kiln_emulator_message", false);
   take(table.cancel, "kiln_emulator_cancel", false);
+  take(table.set_switch, "kiln_emulator_set_option", false);
+  take(table.profiles, "kiln_emulator_profiles", false);
+  take(table.clear, "kiln_emulator_clear", false);
   if (table.hipGetDevicePropertiesR0600 == nullptr && table.hipGetDeviceProperties == nullptr)
     missing += (missing.empty() ? "" : ", ") + std::string("hipGetDeviceProperties");
   if (!missing.empty()) return Error(ErrorCode::unsupported, table.path + " lacks " + missing);

@@ -19,6 +19,9 @@ struct Table {
   std::size_t (*report)(char*, std::size_t) = nullptr;
   std::size_t (*message)(char*, std::size_t) = nullptr;
   void (*cancel)(void*) = nullptr;
+  int (*set_switch)(const char*, const char*) = nullptr;
+  std::size_t (*profiles)(char*, std::size_t) = nullptr;
+  void (*clear)() = nullptr;
   std::string path;                          // of the library, as it was asked for
 
   [[nodiscard]] bool emulated() const { return report != nullptr; }

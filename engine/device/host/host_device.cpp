@@ -92,13 +92,14 @@ class HostDevice : public Device {
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
   Status unmap(BufferId buffer) override;
-  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+  LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                   LaunchDone done) override;
   void cancel(LaunchId launch) override;
 
  private:
   using OrderPtr = std::shared_ptr<Order>;
-  Result<OrderPtr> make_order(KernelId kernel, std::vector<LaunchArgument> arguments);
+  Result<OrderPtr> make_order(KernelId kernel, const LaunchSettings& settings,
+                              std::vector<LaunchArgument> arguments);
   Result<void*> argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
   void begin_grid(const OrderPtr& order);
   void grid_finished(const OrderPtr& order, Status status);
@@ -198,7 +199,12 @@ Result<void*> HostDevice::argument_pointer(Order& order, const compile::TensorIn
 }
 
 // With the lock held.
-Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, std::vector<LaunchArgument> arguments) {
+Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, const LaunchSettings& settings,
+                                                    std::vector<LaunchArgument> arguments) {
+  if (settings.alone())
+    return Error(ErrorCode::unsupported, "the host counts nothing and has no switches; an emulated card does: device emu:gfx942");
+  if (!settings.wait.empty() || settings.record != 0)
+    return Error(ErrorCode::unsupported, "the host has no events of a card");
   const auto found = kernels_.find(kernel);
   if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the host device");
   auto order = std::make_shared<Order>();
@@ -213,11 +219,11 @@ Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, std::vector
   return order;
 }
 
-LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, std::uint64_t stream,
+LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                             LaunchDone done) {
   std::unique_lock lock(mutex_);
   const LaunchId id = next_id_++;
-  auto made = make_order(kernel, std::move(arguments));
+  auto made = make_order(kernel, settings, std::move(arguments));
   if (!made) {
     lock.unlock();
     done(std::move(made).error());
@@ -225,13 +231,14 @@ LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> argumen
   }
   const OrderPtr order = std::move(*made);
   order->id = id;
-  order->stream = stream;
+  order->stream = settings.stream;
   order->submitted = std::chrono::steady_clock::now();
   order->done = std::move(done);
-  auto& queue = streams_[stream];
+  auto& queue = streams_[order->stream];
   queue.push_back(order);
   const bool first = queue.size() == 1;
   lock.unlock();
+  if (settings.enqueued) settings.enqueued();
   if (first) begin_grid(order);
   return id;
 }

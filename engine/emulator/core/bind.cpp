@@ -29,7 +29,8 @@ bool bind_by_format(Instruction& instruction, Family family) {
     case Format::vop2:
     case Format::vopc:
     case Format::vop3: return bind_vector(instruction, family);
-    case Format::vop3p: return bind_vector(instruction, family) || bind_matrix(instruction, family);
+    case Format::vop3p: return bind_vector(instruction, family) || bind_wmma(instruction, family);
+    case Format::vopd: return bind_dual(instruction, family);
     case Format::mai: return bind_matrix(instruction, family);
     case Format::ds: return bind_lds(instruction, family);
     case Format::flat:
@@ -42,7 +43,8 @@ bool bind_by_format(Instruction& instruction, Family family) {
 }
 
 bool bind(Instruction& instruction, Family family) {
-  const bool covered = bind_by_format(instruction, family);
+  const bool covered = family == Family::gfx11 ? bind_rdna(instruction, bind_by_format)
+                                               : bind_by_format(instruction, family);
   if (!covered) {
     instruction.execute = execute_not_covered;
     instruction.operation = nullptr;

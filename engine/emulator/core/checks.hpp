@@ -16,6 +16,18 @@ struct LdsAccess {
   std::uint32_t store_instruction = 0, load_instruction = 0;
 };
 
+// One instruction's access to device memory, for the check of races on it.
+enum class GlobalUse : std::uint8_t { load, store, atomic };
+struct GlobalAccess {
+  const std::uint64_t* at = nullptr;        // [lanes]
+  std::uint64_t active = 0;                 // lanes that take part
+  std::uint32_t bytes = 0;                  // of a lane
+  GlobalUse use = GlobalUse::load;
+  // Stores: the registers that hold the data and how far it is shifted in them; null: the values are not known.
+  const std::uint32_t (*rows)[lanes] = nullptr;
+  std::uint8_t shift = 0;
+};
+
 struct CheckState {
   std::uint32_t epoch = 1;
   LdsAccess* lds = nullptr;                 // [lds_bytes]: races
@@ -24,6 +36,10 @@ struct CheckState {
   std::uint64_t* vector_written = nullptr;
   // Per wave, [wave_count * 128]: 1 where written.
   std::uint8_t* scalar_written = nullptr;
+  // Races on device memory, before the access is done; kept by the machine (machine/global_races.hpp), called with
+  // addresses that are mapped. False: the wave has stopped.
+  bool (*global)(void* state, Wave& wave, const Instruction& instruction, const GlobalAccess& access) = nullptr;
+  void* global_state = nullptr;
 };
 
 }  // namespace kiln::emulator

@@ -12,9 +12,15 @@ namespace kiln::emulator {
 // this family of instructions, or not on this target; the instruction is then left as it was.
 bool bind_scalar(Instruction& instruction, Family family);   // sop1, sop2, sopk, sopc, sopp, smem
 bool bind_vector(Instruction& instruction, Family family);   // vop1, vop2, vopc, vop3, vop3p
-bool bind_matrix(Instruction& instruction, Family family);   // mai; RDNA3: v_wmma of vop3p
+bool bind_dual(Instruction& instruction, Family family);     // vopd
+bool bind_matrix(Instruction& instruction, Family family);   // mai
+bool bind_wmma(Instruction& instruction, Family family);     // RDNA3: v_wmma of vop3p
 bool bind_memory(Instruction& instruction, Family family);   // flat, global, scratch, mubuf, mtbuf
 bool bind_lds(Instruction& instruction, Family family);      // ds
+
+// Binds an instruction of RDNA3 by the family that `by_format` chooses, and sees to what all families need there: `null`
+// as a source, and that nothing writes the upper half of EXEC, which waves of 32 lanes do not have.
+bool bind_rdna(Instruction& instruction, bool (*by_format)(Instruction&, Family));
 
 // How an operation reads a source; decides what an inline constant or a literal means.
 enum class Type : std::uint8_t { none, b32, i32, u32, b64, i64, u64, b16, i16, u16, f16, bf16, f32, f64, pk16, pkf16, pkbf16, pkf32, pkb32 };

@@ -1,6 +1,7 @@
 #include "engine/emulator/core/lds_table.hpp"
 
 #include "engine/emulator/core/memory_atomic.hpp"
+#include "engine/emulator/core/names_rdna.hpp"
 
 namespace kiln::emulator {
 namespace {
@@ -89,8 +90,9 @@ bool bind_atomic(Instruction& instruction, std::string_view rest, Family family)
 bool bind_lds(Instruction& instruction, Family family) {
   const std::string_view name = instruction.name;
   if (!name.starts_with("ds_") || instruction.gds) return false;
-  const LdsRow* row = table.find(name.substr(3));
-  if (!row) return bind_atomic(instruction, name.substr(3), family);
+  const std::string_view rest = lds_name(name.substr(3), family);
+  const LdsRow* row = table.find(rest);
+  if (!row) return bind_atomic(instruction, rest, family);
   if (!has_target(row->targets, family)) return false;
   const int registers = dwords(row->transfer);
   if (!fits(instruction.src[0], 1) || !fits(instruction.src[1], registers) || !fits(instruction.src[3], registers)) {

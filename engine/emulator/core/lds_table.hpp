@@ -16,7 +16,7 @@ struct LdsRow {
   std::uint16_t scale = 1;       // two offsets: bytes a unit; transposing loads: bits an element
   std::uint8_t accesses = 1;     // how many transfers the registers hold
   bool writes = false;           // no result but data; ds_append: adds
-  Targets targets = targets_cdna;
+  Targets targets = targets_all;
 };
 
 // operation: LdsRow.

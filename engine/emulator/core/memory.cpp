@@ -1,5 +1,8 @@
 #include "engine/emulator/core/memory.hpp"
 
+#include "engine/emulator/core/memory_races.hpp"
+#include "engine/emulator/isa/buffer_formats_gfx11.hpp"
+
 namespace kiln::emulator {
 
 void stop_access(Wave& wave, const Instruction& instruction, FaultKind kind, int lane, std::uint64_t address,
@@ -59,12 +62,39 @@ bool check_access(Wave& wave, const Instruction& instruction, int lane, std::uin
 bool read_scalar_memory(Wave& wave, const Instruction& instruction, std::uint64_t address, void* into,
                         std::uint32_t bytes) {
   if (!check_access(wave, instruction, -1, address, bytes, false)) return false;
+  if (!check_scalar_race(wave, instruction, address, bytes, GlobalUse::load)) return false;
   std::memcpy(into, reinterpret_cast<const void*>(address), bytes);
   return true;
 }
 
+namespace {
+
+// "RDNA3 Instruction Set Architecture", "Buffer Resource Descriptor".
+BufferDescriptor read_descriptor_gfx11(const std::uint32_t* words) {
+  BufferDescriptor descriptor;
+  descriptor.base = words[0] | std::uint64_t(words[1] & 0xffff) << 32;
+  descriptor.stride = words[1] >> 16 & 0x3fff;
+  const std::uint32_t swizzle = words[1] >> 30;
+  descriptor.swizzle = swizzle != 0;
+  descriptor.element_bytes = 2u << swizzle;
+  descriptor.records = words[2];
+  for (int n = 0; n < 4; ++n) descriptor.select[n] = static_cast<std::uint8_t>(words[3] >> (n * 3) & 7);
+  const BufferFormat format = buffer_format_gfx11(words[3] >> 12 & 63);
+  descriptor.data_format = format.data;
+  descriptor.number_format = format.number;
+  descriptor.index_stride = 8u << (words[3] >> 21 & 3);
+  descriptor.add_thread = (words[3] >> 23 & 1) != 0;
+  constexpr BufferBounds bounds[4] = {BufferBounds::structure, BufferBounds::index, BufferBounds::none,
+                                      BufferBounds::bytes};
+  descriptor.bounds = bounds[words[3] >> 28 & 3];
+  return descriptor;
+}
+
+}  // namespace
+
 BufferDescriptor read_descriptor(const Wave& wave, int first_register) {
   const std::uint32_t* words = wave.scalar + first_register;
+  if (wave.execution->family == Family::gfx11) return read_descriptor_gfx11(words);
   BufferDescriptor descriptor;
   descriptor.base = words[0] | std::uint64_t(words[1] & 0xffff) << 32;
   descriptor.stride = words[1] >> 16 & 0x3fff;

@@ -78,13 +78,21 @@ u32 compare_store_f32(u32 memory, u32 compared, u32 data) {
 u64 compare_store_f64(u64 memory, u64 compared, u64 data) {
   return as_double(memory) == as_double(compared) ? data : memory;
 }
+// RDNA3's LDS compares in the order of the memory formats.
+u32 compare_swap_f32(u32 memory, u32 data, u32 compared) {
+  return as_float(memory) == as_float(compared) ? data : memory;
+}
+u64 compare_swap_f64(u64 memory, u64 data, u64 compared) {
+  return as_double(memory) == as_double(compared) ? data : memory;
+}
+u32 clamped_sub(u32 memory, u32 data, u32) { return memory < data ? 0 : memory - data; }
 template <class T> T masked_or(T memory, T mask, T data) { return (memory & ~mask) | data; }
 u32 wrap(u32 memory, u32 limit, u32 added) { return memory >= limit ? memory - limit : memory + added; }
 
 struct Row {
   std::string_view name;
   AtomicOperation operation;
-  Targets targets = targets_cdna;
+  Targets targets = targets_all;
 };
 
 #define KILN_BOTH(name, function)                                      \
@@ -111,9 +119,13 @@ constexpr Row memory_rows[] = {
     KILN_BOTH("xor", bit_xor),
     KILN_BOTH("inc", increment),
     KILN_BOTH("dec", decrement),
-    {"add_f32", {"add_f32", add_f32, nullptr, false, true}, targets_cdna3},
+    {"add_f32", {"add_f32", add_f32, nullptr, false, true}, targets_cdna3 | target_gfx11},
+    {"min_f32", {"min_f32", min_f32, nullptr, false, true}, target_gfx11},
+    {"max_f32", {"max_f32", max_f32, nullptr, false, true}, target_gfx11},
+    {"cmpswap_f32", {"cmpswap_f32", compare_swap_f32, nullptr, true, true}, target_gfx11},
+    {"csub_u32", {"csub_u32", clamped_sub, nullptr}, target_gfx11},
     {"add_f32_gfx90a", {"add_f32", add_f32_flush, nullptr, false, true}, target_gfx90a},
-    {"pk_add_f16", {"pk_add_f16", pk_add_f16, nullptr, false, true}},
+    {"pk_add_f16", {"pk_add_f16", pk_add_f16, nullptr, false, true}, targets_cdna},
     {"pk_add_bf16", {"pk_add_bf16", pk_add_bf16, nullptr, false, true}, targets_cdna3},
     {"add_f64", {"add_f64", nullptr, add_f64, false, true}},
     {"min_f64", {"min_f64", nullptr, min_f64, false, true}},
@@ -152,6 +164,10 @@ constexpr Row lds_rows[] = {
     KILN_LDS_PAIR("cmpst_b32", "cmpst_b64", compare_store),
     {"cmpst_f32", {"cmpst_f32", compare_store_f32, nullptr, true, true}},
     {"cmpst_f64", {"cmpst_f64", nullptr, compare_store_f64, true, true}},
+    {"cmpstore_b32", {"cmpstore_b32", compare_swap<u32>, nullptr, true}, target_gfx11},
+    {"cmpstore_b64", {"cmpstore_b64", nullptr, compare_swap<u64>, true}, target_gfx11},
+    {"cmpstore_f32", {"cmpstore_f32", compare_swap_f32, nullptr, true, true}, target_gfx11},
+    {"cmpstore_f64", {"cmpstore_f64", nullptr, compare_swap_f64, true, true}, target_gfx11},
     {"wrap_b32", {"wrap_b32", wrap, nullptr, true}},
     {"add_f32", {"add_f32", add_f32, nullptr, false, true, true}},
     {"min_f32", {"min_f32", min_f32, nullptr, false, true, true}},

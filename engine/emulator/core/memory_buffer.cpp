@@ -1,12 +1,14 @@
 // MUBUF: addresses and bounds by the buffer's descriptor.
 // Source: "AMD Instinct MI200 Instruction Set Architecture", "Buffer Addressing" and "Range Checking"; the units of
-// the number of records are GFX9's: strides for structured accesses (IDXEN and a stride), else bytes.
+// the number of records are GFX9's: strides for structured accesses (IDXEN and a stride), else bytes. RDNA3's descriptors
+// say what they are (BufferBounds).
 #include "engine/emulator/core/memory_buffer.hpp"
 
 #include <bit>
 
 #include "engine/emulator/core/lds.hpp"
 #include "engine/emulator/core/memory_atomic.hpp"
+#include "engine/emulator/core/memory_races.hpp"
 
 namespace kiln::emulator {
 namespace {
@@ -31,7 +33,8 @@ BufferAccess::BufferAccess(const Wave& wave, const Instruction& instruction)
     : descriptor(read_descriptor(wave, instruction.src[2].index)) {
   scalar_offset = scalar32(wave, instruction.src[3]);
   active = wave.exec();
-  structured = instruction.idxen && descriptor.stride != 0;
+  structured = descriptor.bounds == BufferBounds::by_access ? instruction.idxen && descriptor.stride != 0
+                                                            : descriptor.bounds <= BufferBounds::index;
   const int registers = instruction.vector_address ? instruction.src[0].index : 0;
   const u32* first = wave.vector[registers];
   const u32* offsets = instruction.idxen ? first + lanes : first;
@@ -39,6 +42,9 @@ BufferAccess::BufferAccess(const Wave& wave, const Instruction& instruction)
   for (int lane = 0; lane < lanes; ++lane) offset[lane] = fixed;
   if (instruction.offen) {
     for (int lane = 0; lane < lanes; ++lane) offset[lane] += offsets[lane];
+  }
+  if (descriptor.bounds == BufferBounds::structure) {
+    for (int lane = 0; lane < lanes; ++lane) in_stride |= u64(offset[lane] < descriptor.stride) << lane;
   }
   if (!instruction.idxen && !descriptor.add_thread) {
     std::memset(index, 0, sizeof index);
@@ -61,6 +67,9 @@ void BufferAccess::component(u32 at, u32 bytes, Addresses& addresses) const {
   for (int lane = 0; lane < lanes; ++lane) addresses.at[lane] = base + places[lane];
   if (structured) {
     for (int lane = 0; lane < lanes; ++lane) inside |= u64(index[lane] < descriptor.records) << lane;
+    if (descriptor.bounds == BufferBounds::structure) inside &= in_stride;
+  } else if (descriptor.bounds == BufferBounds::none) {
+    inside = descriptor.records == 0 ? 0 : ~u64(0);
   } else {
     u64 most = 0;
     for (int lane = 0; lane < lanes; ++lane) most = places[lane] > most ? places[lane] : most;
@@ -73,27 +82,68 @@ void BufferAccess::component(u32 at, u32 bytes, Addresses& addresses) const {
   addresses.active = inside & active;
 }
 
+bool BufferAccess::crosses(u32 at, u32 bytes) const {
+  if (!descriptor.swizzle) return false;
+  u64 crossing = 0;
+  for (int lane = 0; lane < lanes; ++lane) {
+    crossing |= u64((offset[lane] + at) % descriptor.element_bytes + bytes > descriptor.element_bytes) << lane;
+  }
+  return (crossing & active) != 0;
+}
+
 bool BufferAccess::linear(u32 bytes, Addresses& addresses) const {
-  if (descriptor.swizzle && bytes > 4) return false;
+  if (descriptor.swizzle && (bytes > 4 || crosses(0, bytes))) return false;
   component(0, bytes, addresses);
   return addresses.active == active;
 }
 
 namespace {
 
+// A dword or less of each lane, byte by byte: those of one lane are not beside each other. Out of bounds as below.
+void move_bytes(Wave& wave, const Instruction& instruction, const BufferAccess& access, u32 at,
+                const Transfer& transfer, Move move, Row row) {
+  alignas(64) u32 values[lanes] = {};
+  const u32 shift = transfer.half == Half::high ? 16 : 0;
+  for (u32 n = 0; n < transfer.bytes; ++n) {
+    Addresses addresses;
+    access.component(at + n, 1, addresses);
+    if (addresses.active == 0) continue;
+    if (!check_addresses(wave, instruction, addresses, 1, move == Move::store)) return;
+    Transfer one;
+    one.bytes = 1;
+    const GlobalUse use = move == Move::store ? GlobalUse::store : GlobalUse::load;
+    if (!check_races(wave, instruction, addresses, one, use)) return;
+    count_traffic(wave, instruction, addresses, 1);
+    for (u64 left = addresses.active; left != 0; left &= left - 1) {
+      const int lane = std::countr_zero(left);
+      auto* const byte = reinterpret_cast<std::uint8_t*>(addresses.at[lane]);
+      if (move == Move::store) *byte = static_cast<std::uint8_t>(row[0][lane] >> (shift + 8 * n));
+      else values[lane] |= u32(*byte) << (8 * n);
+    }
+  }
+  if (move == Move::store) return;
+  Addresses staged;
+  staged.active = access.active;
+  for (int lane = 0; lane < lanes; ++lane) staged.at[lane] = reinterpret_cast<u64>(&values[lane]);
+  load_lanes(row, staged, transfer);
+}
+
 // One dword (or less) of each lane; out of bounds loads give 0, stores are lost. In bounds is a dword whose first byte
 // is; what lies behind the bounds is read as it stands in memory, and as 0 where there is no memory.
 void move_component(Wave& wave, const Instruction& instruction, const BufferAccess& access, u32 at,
                     const Transfer& transfer, Move move, Row row) {
+  if (access.crosses(at, transfer.bytes)) return move_bytes(wave, instruction, access, at, transfer, move, row);
   Addresses addresses;
   access.component(at, 1, addresses);
   if (move == Move::load) zero_lanes(row, access.active & ~addresses.active, transfer);
   if (addresses.active == 0) return;
   if (move == Move::store) {
     if (!check_addresses(wave, instruction, addresses, transfer.bytes, true)) return;
+    if (!check_races(wave, instruction, addresses, transfer, GlobalUse::store, row)) return;
     count_traffic(wave, instruction, addresses, transfer.bytes);
     return store_lanes(row, addresses, transfer);
   }
+  if (!check_races(wave, instruction, addresses, transfer, GlobalUse::load)) return;
   Addresses whole;
   access.component(at, transfer.bytes, whole);
   for (u64 left = addresses.active & ~whole.active; left != 0; left &= left - 1) {
@@ -129,6 +179,7 @@ void execute_load(Wave& wave, const Instruction& instruction) {
   Addresses addresses;
   if (!access.linear(row.transfer.bytes, addresses)) return move_components(wave, instruction, access, row, rows);
   if (!check_addresses(wave, instruction, addresses, row.transfer.bytes, false)) return;
+  if (!check_races(wave, instruction, addresses, row.transfer, GlobalUse::load)) return;
   count_traffic(wave, instruction, addresses, row.transfer.bytes);
   load_lanes(rows, addresses, row.transfer);
 }
@@ -141,6 +192,7 @@ void execute_store(Wave& wave, const Instruction& instruction) {
   Addresses addresses;
   if (!access.linear(row.transfer.bytes, addresses)) return move_components(wave, instruction, access, row, rows);
   if (!check_addresses(wave, instruction, addresses, row.transfer.bytes, true)) return;
+  if (!check_races(wave, instruction, addresses, row.transfer, GlobalUse::store, rows)) return;
   count_traffic(wave, instruction, addresses, row.transfer.bytes);
   store_lanes(rows, addresses, row.transfer);
 }
@@ -151,12 +203,14 @@ void execute_load_to_lds(Wave& wave, const Instruction& instruction) {
   const BufferAccess access(wave, instruction);
   if (access.active == 0) return;
   Addresses addresses;
-  if (!access.linear(transfer.bytes, addresses) && access.descriptor.swizzle && transfer.bytes > 4) {
+  if (!access.linear(transfer.bytes, addresses) && access.descriptor.swizzle &&
+      (transfer.bytes > 4 || access.crosses(0, transfer.bytes))) {
     return execute_not_covered(wave, instruction);
   }
   const u64 outside = access.active & ~addresses.active;
   if (addresses.active != 0) {
     if (!check_addresses(wave, instruction, addresses, transfer.bytes, false)) return;
+    if (!check_races(wave, instruction, addresses, transfer, GlobalUse::load)) return;
     count_traffic(wave, instruction, addresses, transfer.bytes);
   }
   load_to_lds(wave, instruction, addresses, transfer, outside);
@@ -167,6 +221,7 @@ void execute_atomic(Wave& wave, const Instruction& instruction) {
   const auto& operation = *static_cast<const AtomicOperation*>(instruction.operation);
   const u32 bytes = operation.apply64 ? 8 : 4;
   const BufferAccess access(wave, instruction);
+  if (access.crosses(0, bytes)) return execute_not_covered(wave, instruction);
   Addresses addresses;
   access.component(0, bytes, addresses);
   const u64 outside = access.active & ~addresses.active;

@@ -4,6 +4,7 @@
 #include "engine/emulator/core/lds.hpp"
 #include "engine/emulator/core/memory_atomic.hpp"
 #include "engine/emulator/core/memory_private.hpp"
+#include "engine/emulator/core/memory_races.hpp"
 #include "engine/emulator/core/memory_table.hpp"
 
 namespace kiln::emulator {
@@ -30,13 +31,16 @@ const MoveRow& row_of(const Instruction& instruction) { return *static_cast<cons
 
 void load_checked(Wave& wave, const Instruction& instruction, Addresses& addresses, const Transfer& transfer) {
   if (addresses.active == 0 || !check_addresses(wave, instruction, addresses, transfer.bytes, false)) return;
+  if (!check_races(wave, instruction, addresses, transfer, GlobalUse::load)) return;
   count_traffic(wave, instruction, addresses, transfer.bytes);
   load_lanes(wave.vector + instruction.dst.index, addresses, transfer);
 }
 void store_checked(Wave& wave, const Instruction& instruction, Addresses& addresses, const Transfer& transfer) {
   if (addresses.active == 0 || !check_addresses(wave, instruction, addresses, transfer.bytes, true)) return;
+  const Row rows = wave.vector + instruction.src[1].index;
+  if (!check_races(wave, instruction, addresses, transfer, GlobalUse::store, rows)) return;
   count_traffic(wave, instruction, addresses, transfer.bytes);
-  store_lanes(wave.vector + instruction.src[1].index, addresses, transfer);
+  store_lanes(rows, addresses, transfer);
 }
 
 void execute_global_load(Wave& wave, const Instruction& instruction) {
@@ -54,6 +58,7 @@ void execute_global_to_lds(Wave& wave, const Instruction& instruction) {
   Addresses addresses;
   lane_addresses(wave, instruction, addresses);
   if (addresses.active == 0 || !check_addresses(wave, instruction, addresses, transfer.bytes, false)) return;
+  if (!check_races(wave, instruction, addresses, transfer, GlobalUse::load)) return;
   count_traffic(wave, instruction, addresses, transfer.bytes);
   load_to_lds(wave, instruction, addresses, transfer, 0);
 }

@@ -6,6 +6,7 @@
 #include <bit>
 
 #include "engine/emulator/core/memory_buffer.hpp"
+#include "engine/emulator/core/memory_races.hpp"
 #include "engine/emulator/core/rounding.hpp"
 
 namespace kiln::emulator {
@@ -140,7 +141,7 @@ void execute_format(Wave& wave, const Instruction& instruction) {
   const ElementFormat format = typed ? element_format(instruction.data_format, instruction.number_format)
                                      : element_format(descriptor.data_format, descriptor.number_format);
   const u32 bytes = u32(format.components) * format.bits / 8;
-  const bool in_pieces = descriptor.swizzle && bytes > descriptor.element_bytes;
+  const bool in_pieces = access.crosses(0, bytes);
   if (format.components == 0 || in_pieces || (row.store && !store_is_covered(format, row.d16))) {
     return execute_not_covered(wave, instruction);
   }
@@ -149,6 +150,10 @@ void execute_format(Wave& wave, const Instruction& instruction) {
   const u64 inside = addresses.active;
   if (inside != 0) {
     if (!check_addresses(wave, instruction, addresses, bytes, row.store)) return;
+    Transfer element;
+    element.bytes = static_cast<std::uint8_t>(bytes);
+    const GlobalUse use = row.store ? GlobalUse::store : GlobalUse::load;
+    if (!check_races(wave, instruction, addresses, element, use)) return;
     count_traffic(wave, instruction, addresses, bytes);
   }
   const Rounding nearest(0);

@@ -4,6 +4,8 @@
 
 #include "engine/emulator/core/lds.hpp"
 #include "engine/emulator/core/memory_atomic.hpp"
+#include "engine/emulator/core/names_rdna.hpp"
+#include "engine/emulator/core/memory_races.hpp"
 #include "engine/emulator/core/rounding.hpp"
 
 namespace kiln::emulator {
@@ -78,7 +80,7 @@ bool bind_memory(Instruction& instruction, Family family) {
   const std::string_view name = instruction.name;
   const std::size_t underscore = name.find('_');
   if (underscore == std::string_view::npos || instruction.tfe) return false;
-  const std::string_view rest = name.substr(underscore + 1);
+  const std::string_view rest = memory_name(name.substr(underscore + 1), family);
   Source& offset = instruction.src[3];
   if (offset.kind == Source::Kind::constant) offset.value = constant_value(offset, Type::b32);
   switch (instruction.format) {
@@ -129,6 +131,9 @@ void execute_atomic_lanes(Wave& wave, const Instruction& instruction, Addresses&
   const u32 bytes = operation.apply64 ? 8 : 4;
   if (addresses.active == 0 || !check_alignment(wave, instruction, addresses, bytes)) return;
   if (!check_addresses(wave, instruction, addresses, bytes, true)) return;
+  Transfer whole;
+  whole.bytes = static_cast<std::uint8_t>(bytes);
+  if (!check_races(wave, instruction, addresses, whole, GlobalUse::atomic)) return;
   count_traffic(wave, instruction, addresses, bytes);
   execute_atomic_host(wave, instruction, addresses, operation);
 }

@@ -14,7 +14,7 @@ struct MoveRow {
   std::string_view name;  // "load_dwordx2"
   Move move;
   Transfer transfer;
-  Targets targets = targets_cdna;
+  Targets targets = targets_all;
 };
 
 // The row of "load_dword" etc., null if the target has none. `load_lds_…` is how GLOBAL and SCRATCH spell it; MUBUF says

@@ -142,14 +142,17 @@ void insert_half(u32* row, const u32* values, u64 mask, Half half) {
   write_lanes(row, merged, mask);
 }
 
+// The intrinsic for it wants an aligned address in spite of the instruction.
+void put_upper64(u64 address, __m128i value) { write<u64>(address, static_cast<u64>(value[1])); }
+
 void scatter2(u32 (*rows)[lanes], const u64* at) {
   for (int lane = 0; lane < lanes; lane += 4) {
     const __m128i low = _mm_unpacklo_epi32(get(rows[0] + lane), get(rows[1] + lane));
     const __m128i high = _mm_unpackhi_epi32(get(rows[0] + lane), get(rows[1] + lane));
     _mm_storel_epi64(reinterpret_cast<__m128i*>(at[lane]), low);
-    _mm_storeh_pd(reinterpret_cast<double*>(at[lane + 1]), _mm_castsi128_pd(low));
+    put_upper64(at[lane + 1], low);
     _mm_storel_epi64(reinterpret_cast<__m128i*>(at[lane + 2]), high);
-    _mm_storeh_pd(reinterpret_cast<double*>(at[lane + 3]), _mm_castsi128_pd(high));
+    put_upper64(at[lane + 3], high);
   }
 }
 #ifdef __AVX512F__

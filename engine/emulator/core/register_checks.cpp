@@ -11,23 +11,46 @@ using u64 = std::uint64_t;
 
 constexpr int scalar_numbers = 1000;  // where scalar registers begin in a fault's address
 
-// How many registers from the destination's first on an instruction writes, at most. Too many only hides a read of a
-// register that was never written.
-int registers_written(const Instruction& instruction) {
-  const std::string_view name = instruction.name;
-  const auto has = [&](std::string_view part) { return name.find(part) != std::string_view::npos; };
-  if (instruction.format == Format::mai) return has("32x32") ? 32 : 16;
-  if (instruction.format == Format::smem) return has("x16") ? 16 : has("x8") ? 8 : 4;
-  if (has("x4") || has("xyzw") || has("b128") || has("read2") || has("qsad") || has("wrxchg2")) return 4;
-  if (has("x3") || has("xyz") || has("b96")) return 3;
-  const bool memory = instruction.format >= Format::ds;
-  if (memory || has("64") || has("_pk_")) return 2;
-  return instruction.format <= Format::sopp ? 2 : 1;
+std::string_view name_of(const Instruction& instruction) { return instruction.name; }
+
+// Private memory: SCRATCH, and buffers that are swizzled, as gfx90a's is.
+bool spills(const Wave& wave, const Instruction& instruction) {
+  if (instruction.format == Format::scratch) return true;
+  const Source& descriptor = instruction.src[2];
+  return instruction.format == Format::mubuf && descriptor.kind == Source::Kind::scalar && descriptor.index < 124 &&
+         wave.scalar[descriptor.index + 1] >> 31 != 0;
 }
 
-bool spills(const Instruction& instruction) {
-  return instruction.format == Format::scratch || instruction.format == Format::mubuf;
+bool multiplies_matrices(const Instruction& instruction) {
+  const auto name = name_of(instruction);
+  return (instruction.format == Format::mai && !name.starts_with("v_accvgpr")) || name.starts_with("v_wmma_");
 }
+
+// Vector instructions that add to their destination, which is no source of theirs here.
+bool accumulates(std::string_view name) {
+  return name.starts_with("v_fmac_") || name.starts_with("v_mac_") || name.starts_with("v_pk_fmac") ||
+         name.starts_with("v_smfmac") || (name.starts_with("v_dot") && name.find("c_") != std::string_view::npos);
+}
+
+// What the check keeps of one wave.
+struct Written {
+  u64* vectors = nullptr;
+  std::uint8_t* scalars = nullptr;
+  u64 lanes = 0;  // that take part
+
+  // Registers that programs must write before they read them; the others are the card's.
+  static bool is_program_register(int index) { return index < code::vcc || index == code::m0; }
+  [[nodiscard]] bool scalar(int index) const {
+    return !scalars || index >= 128 || !is_program_register(index) || scalars[index] != 0;
+  }
+  [[nodiscard]] u64 vector(int index) const { return !vectors || index >= vector_registers ? ~u64(0) : vectors[index]; }
+  void set_vector(int index, u64 mask, u64 value) {
+    if (vectors && index < vector_registers) vectors[index] = (vectors[index] & ~mask) | (value & mask);
+  }
+  void set_scalar(int index, bool value) {
+    if (scalars && index < 128) scalars[index] = value;
+  }
+};
 
 bool stop(Wave& wave, const Instruction& instruction, int lane, int number) {
   Fault fault;
@@ -40,53 +63,93 @@ bool stop(Wave& wave, const Instruction& instruction, int lane, int number) {
   return false;
 }
 
-bool check_source(Wave& wave, const Instruction& instruction, const Source& source, const u64* vectors,
-                  const std::uint8_t* scalars) {
-  if (source.kind == Source::Kind::vector && vectors) {
-    const u64 missing = wave.exec() & ~vectors[source.index];
-    if (missing != 0) return stop(wave, instruction, __builtin_ctzll(missing), source.index);
-  }
-  const bool program_register = source.index < code::vcc || source.index == code::m0;
-  if (source.kind == Source::Kind::scalar && scalars && program_register && !scalars[source.index]) {
-    return stop(wave, instruction, -1, scalar_numbers + source.index);
+bool check_operand(Wave& wave, const Instruction& instruction, const Source& source, const Written& written) {
+  for (int index = source.index; index < source.index + source.registers; ++index) {
+    if (source.kind == Source::Kind::vector) {
+      const u64 missing = written.lanes & ~written.vector(index);
+      if (missing != 0) return stop(wave, instruction, __builtin_ctzll(missing), index);
+    }
+    if (source.kind == Source::Kind::scalar && !written.scalar(index))
+      return stop(wave, instruction, -1, scalar_numbers + index);
   }
   return true;
 }
 
-// Lanes that an instruction may write although they are switched off.
-bool ignores_exec(const Instruction& instruction) {
-  const std::string_view name = instruction.name;
-  return instruction.format == Format::mai || name == "v_writelane_b32" || name.starts_with("v_swap");
+// Whether the first or the second operation of VOPD only moves: what it reads may be undefined.
+bool moves(const Instruction& instruction, bool second) {
+  constexpr unsigned move = 8;
+  const unsigned opcode = second ? instruction.opcode >> 4 & 31u : instruction.opcode & 15u;
+  return instruction.format == Format::vopd && opcode == move;
 }
+
+bool check_operands(Wave& wave, const Instruction& instruction, const Written& written) {
+  const bool first_moves = moves(instruction, false), second_moves = moves(instruction, true);
+  for (const Source& source : instruction.src)
+    if (!first_moves && !check_operand(wave, instruction, source, written)) return false;
+  for (const Source& scale : instruction.scale)
+    if (!second_moves && !check_operand(wave, instruction, scale, written)) return false;
+  return !accumulates(instruction.name) || check_operand(wave, instruction, instruction.dst, written);
+}
+
+void mark(const Source& result, u64 mask, Written& written) {
+  for (int index = result.index; index < result.index + result.registers; ++index) {
+    if (result.kind == Source::Kind::vector) written.set_vector(index, mask, ~u64(0));
+    if (result.kind == Source::Kind::scalar) written.set_scalar(index, true);
+  }
+}
+
+// Whether the n-th register of a copy's result gets a written value, by lanes.
+u64 written_of(const Source& source, int n, const Written& written) {
+  if (source.kind == Source::Kind::vector) return written.vector(source.index + n);
+  if (source.kind == Source::Kind::scalar) return written.scalar(source.index + n) ? ~u64(0) : 0;
+  return ~u64(0);
+}
+
+// Moves of whole registers. False: it is none.
+bool copy(const Instruction& instruction, Written& written) {
+  const std::string_view name = instruction.name;
+  if (instruction.sdwa.used || instruction.dpp.used) return false;
+  const Source &to = instruction.dst, &from = instruction.src[0];
+  if (name == "s_mov_b32" || name == "s_mov_b64") {
+    bool values[2] = {true, true};
+    for (int n = 0; n < 2; ++n) values[n] = written_of(from, n, written) != 0;
+    for (int n = 0; n < to.registers && n < 2; ++n) written.set_scalar(to.index + n, values[n]);
+    return true;
+  }
+  if (name == "v_pk_mov_b32") {
+    const u64 low = written_of(from, instruction.op_sel & 1, written),
+              high = written_of(instruction.src[1], instruction.op_sel >> 1 & 1, written);
+    written.set_vector(to.index, written.lanes, low);
+    written.set_vector(to.index + 1, written.lanes, high);
+    return true;
+  }
+  if (name != "v_mov_b32" && name != "v_mov_b64" && !name.starts_with("v_accvgpr")) return false;
+  const u64 values[2] = {written_of(from, 0, written), written_of(from, 1, written)};
+  for (int n = 0; n < to.registers && n < 2; ++n) written.set_vector(to.index + n, written.lanes, values[n]);
+  return true;
+}
+
+// Instructions that merge values into registers or exchange registers: what they read may be undefined.
+bool merges(std::string_view name) { return name == "v_writelane_b32" || name.starts_with("v_swap"); }
 
 }  // namespace
 
 bool check_registers(Wave& wave, const Instruction& instruction) {
   const CheckState* checks = wave.group->checks;
   if (!checks) return true;
-  u64* vectors = checks->vector_written ? checks->vector_written + u64(wave.index) * vector_registers : nullptr;
-  std::uint8_t* scalars = checks->scalar_written ? checks->scalar_written + u64(wave.index) * 128 : nullptr;
-  if (!spills(instruction)) {
-    for (const Source& source : instruction.src) {
-      // An undefined value that is only moved or merged into lanes is no use of it; the compiler does that.
-      if (ignores_exec(instruction) && instruction.format != Format::mai) break;
-      if (!check_source(wave, instruction, source, vectors, scalars)) return false;
-    }
-  }
-  const int count = registers_written(instruction);
-  const auto mark = [&](const Source& result) {
-    for (int n = 0; n < count; ++n) {
-      const int index = result.index + n;
-      if (result.kind == Source::Kind::vector && vectors && index < vector_registers) {
-        vectors[index] |= ignores_exec(instruction) ? ~u64(0) : wave.exec();
-      }
-      if (result.kind == Source::Kind::scalar && scalars && index < 128) scalars[index] = 1;
-    }
-  };
-  mark(instruction.dst);
-  mark(instruction.scalar_dst);
-  if (std::string_view(instruction.name).starts_with("v_swap")) mark(instruction.src[0]);
-  if (instruction.format == Format::smem) mark(instruction.src[1]);
+  Written written;
+  if (checks->vector_written) written.vectors = checks->vector_written + u64(wave.index) * vector_registers;
+  if (checks->scalar_written) written.scalars = checks->scalar_written + u64(wave.index) * 128;
+  const u64 all = wave.size == 64 ? ~u64(0) : (u64(1) << wave.size) - 1;
+  written.lanes = multiplies_matrices(instruction) ? all : wave.exec();
+  if (copy(instruction, written)) return true;
+  const bool merging = merges(instruction.name);
+  if (!merging && !spills(wave, instruction) && !check_operands(wave, instruction, written)) return false;
+  const u64 mask = merging ? ~u64(0) : written.lanes;
+  mark(instruction.dst, mask, written);
+  mark(instruction.scalar_dst, mask, written);
+  if (name_of(instruction).starts_with("v_swap")) mark(instruction.src[0], mask, written);
+  if (instruction.format == Format::smem) mark(instruction.src[1], mask, written);
   return true;
 }
 

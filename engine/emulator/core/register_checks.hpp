@@ -5,9 +5,11 @@
 
 namespace kiln::emulator {
 
-// Checks the first register of every source in the active lanes, then marks what the instruction writes; before it is
-// executed. Moves to and from private memory are not checked: spills save lanes that were never written. False: the
-// wave has stopped with FaultKind::uninitialised_register, address = the register (scalar: 1000 + its code).
+// Checks every register that the instruction reads, in the active lanes (matrix instructions: in all), then marks what
+// it writes; before it is executed. A copy of an undefined value is no use of it: plain moves hand on whether their
+// source was written, and moves to and from private memory are not checked, for spills save lanes that were never
+// written. False: the wave has stopped with FaultKind::uninitialised_register, address = the register (scalar: 1000 +
+// its code).
 bool check_registers(Wave& wave, const Instruction& instruction);
 
 }  // namespace kiln::emulator

@@ -1,5 +1,7 @@
 #include "engine/emulator/core/scalar.hpp"
 
+#include "engine/emulator/core/names_rdna.hpp"
+
 namespace kiln::emulator {
 namespace {
 
@@ -15,8 +17,9 @@ bool is_wide(Type type) { return type == Type::b64; }
 
 bool bind_scalar(Instruction& instruction, Family family) {
   if (instruction.format == Format::smem) return bind_scalar_memory(instruction, family);
-  const std::string_view name = instruction.name;
-  const ScalarRow* row = find_scalar_arithmetic(name);
+  const std::string_view name = scalar_name(instruction.name, family);
+  const ScalarRow* row = family == Family::gfx11 ? find_scalar_rdna(name) : nullptr;
+  if (!row) row = find_scalar_arithmetic(name);
   if (!row) row = find_scalar_control(name);
   if (!row || !has_target(row->targets, family)) return false;
   for (int n = 0; n < 2; ++n) {

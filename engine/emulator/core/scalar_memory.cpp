@@ -1,6 +1,8 @@
 // SMEM: scalar loads, stores and atomics, plain and through a buffer descriptor; clocks and caches.
 #include "engine/emulator/core/memory.hpp"
 #include "engine/emulator/core/memory_atomic.hpp"
+#include "engine/emulator/core/names_rdna.hpp"
+#include "engine/emulator/core/memory_races.hpp"
 #include "engine/emulator/core/scalar.hpp"
 
 namespace kiln::emulator {
@@ -14,7 +16,7 @@ struct MemoryRow {
   Execute execute;
   std::uint8_t dwords = 0;      // of the data
   bool buffer = false;
-  Targets targets = targets_cdna;
+  Targets targets = targets_all;
 };
 
 u32 dwords_of(const Instruction& instruction) { return static_cast<const MemoryRow*>(instruction.operation)->dwords; }
@@ -70,6 +72,7 @@ void buffer_load(Wave& wave, const Instruction& instruction) {
 
 void store_from(Wave& wave, const Instruction& instruction, u64 address, u32 dwords) {
   if (dwords == 0 || !check_access(wave, instruction, -1, address, dwords * 4, true)) return;
+  if (!check_scalar_race(wave, instruction, address, dwords * 4, GlobalUse::store)) return;
   count(wave, instruction, address, dwords);
   std::memcpy(reinterpret_cast<void*>(address), &wave.scalar[instruction.src[1].index], dwords * 4);
 }
@@ -88,6 +91,7 @@ void atomic(Wave& wave, const Instruction& instruction, u64 address, const Atomi
     return stop_access(wave, instruction, FaultKind::misaligned, -1, address, sizeof(T), true);
   }
   if (!check_access(wave, instruction, -1, address, sizeof(T), true)) return;
+  if (!check_scalar_race(wave, instruction, address, sizeof(T), GlobalUse::atomic)) return;
   count(wave, instruction, address, sizeof(T) / 4);
   T data[2] = {};
   std::memcpy(data, &wave.scalar[instruction.src[1].index], operation.compares ? sizeof data : sizeof(T));
@@ -165,7 +169,7 @@ bool bind_atomic(Instruction& instruction, Family family) {
 }  // namespace
 
 bool bind_scalar_memory(Instruction& instruction, Family family) {
-  const std::string_view name = instruction.name;
+  const std::string_view name = scalar_name(instruction.name, family);
   Source& offset = instruction.src[3];
   if (offset.kind == Source::Kind::constant) offset.value = constant_value(offset, Type::b32);
   if (name.starts_with("s_atomic_") || name.starts_with("s_buffer_atomic_")) return bind_atomic(instruction, family);

@@ -1,6 +1,7 @@
 // Which row executes a vector instruction, and the common executions.
 #include "engine/emulator/core/vector.hpp"
 
+#include "engine/emulator/core/names_rdna.hpp"
 #include "engine/emulator/core/rounding.hpp"
 
 namespace kiln::emulator {
@@ -11,7 +12,7 @@ std::uint8_t family_bit(Family family) {
     case Family::gfx90a: return on_gfx90a;
     case Family::gfx942: return on_gfx942;
     case Family::gfx950: return on_gfx950;
-    case Family::gfx11: return 0;
+    case Family::gfx11: return on_gfx11;
   }
   return 0;
 }
@@ -52,9 +53,11 @@ const VectorRow* find_in(const VectorTable& table, std::string_view name, bool c
 
 Type source_type(const VectorRow& row, int index) { return index == 0 ? row.a : index == 1 ? row.b : row.c; }
 
-// What the instruction itself says that its row's plain loop does not do.
-bool has_modifiers(const Instruction& in, const VectorRow& row) {
+// What the instruction itself says that its row's plain loop does not do. RDNA3 keeps the other half of all 16-bit
+// results.
+bool has_modifiers(const Instruction& in, const VectorRow& row, Family family) {
   if (in.sdwa.used || in.dpp.used || (row.flags & keeps_high) != 0) return true;
+  if (family == Family::gfx11 && is_half(row.d)) return true;
   if ((row.flags & plain_bits) == 0 && (in.neg | in.abs | in.neg_hi | in.omod) != 0) return true;
   if (in.clamp && (row.flags & saturates) == 0) return true;
   int packed = 0;
@@ -71,7 +74,7 @@ bool has_modifiers(const Instruction& in, const VectorRow& row) {
 
 std::uint64_t input_mask(const Wave& wave, const Instruction& in, const VectorRow& row) {
   if ((row.flags & takes_vcc) != 0) return wave.scalar64(code::vcc);
-  return (row.flags & takes_mask) != 0 ? read_scalar64(wave, in.src[2]) : 0;
+  return (row.flags & takes_mask) != 0 ? read_mask(wave, in.src[2]) : 0;
 }
 
 }  // namespace
@@ -80,6 +83,10 @@ const VectorRow* find_vector(std::string_view name, bool clamp, Family family) {
   const std::uint8_t bit = family_bit(family);
   if (bit == 0) return nullptr;
   if (name.starts_with("v_cmp")) return find_compare(name);
+  if (family == Family::gfx11) {
+    if (const VectorRow* row = find_in(vector_rdna_table, name, clamp, bit)) return row;
+    name = vector_name_rdna(name);
+  }
   const VectorTable* const tables[] = {&vector_f32_table,
                                        &vector_f16_table,
                                        &vector_f64_table,
@@ -124,7 +131,7 @@ bool bind_vector(Instruction& in, Family family) {
   } else if (is_compare) {
     in.execute = execute_vector_compare;
   } else {
-    in.execute = has_modifiers(in, *row) ? execute_vector : execute_vector_plain;
+    in.execute = has_modifiers(in, *row, family) ? execute_vector : execute_vector_plain;
   }
   return true;
 }

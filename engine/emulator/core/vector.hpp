@@ -55,8 +55,8 @@ enum RowFlag : std::uint32_t {
 };
 
 // Families that a row is for.
-inline constexpr std::uint8_t on_gfx90a = 1, on_gfx942 = 2, on_gfx950 = 4;
-inline constexpr std::uint8_t on_fp8 = on_gfx942 | on_gfx950, on_all = on_gfx90a | on_gfx942 | on_gfx950;
+inline constexpr std::uint8_t on_gfx90a = 1, on_gfx942 = 2, on_gfx950 = 4, on_gfx11 = 8;
+inline constexpr std::uint8_t on_fp8 = on_gfx942 | on_gfx950, on_all = on_gfx90a | on_gfx942 | on_gfx950 | on_gfx11;
 
 struct VectorRow {
   std::string_view name;
@@ -92,7 +92,8 @@ struct VectorTable {
 // The tables, by what their instructions work on; each in the file of that name.
 extern const VectorTable vector_f32_table, vector_f16_table, vector_f64_table, vector_integer_table,
     vector_integer16_table, vector_integer64_table, vector_packed_table, vector_dot_table, vector_convert_table,
-    vector_small_table, vector_transcendental_table, vector_divide_table, vector_move_table;
+    vector_small_table, vector_transcendental_table, vector_divide_table, vector_move_table,
+    vector_rdna_table;  // RDNA3's alone, or otherwise there; looked up before the others
 // v_cmp*, v_cmpx*: null where the name is none.
 const VectorRow* find_compare(std::string_view name);
 
@@ -144,6 +145,8 @@ void merge_row(std::uint32_t* destination, const std::uint32_t* value, std::uint
 // Output modifiers (omod, clamp, denormals, SDWA's and op_sel's place) on `value`, in place, then the merge.
 void finish(Wave& wave, const Instruction& instruction, const VectorRow& row, std::uint32_t* value,
             std::uint64_t writable);
+// Lanes that src[2] (VCC where `row` says so) names; waves of 32 have their masks in one register.
+std::uint64_t read_mask(const Wave& wave, const Source& source);
 void write_mask(Wave& wave, const Instruction& instruction, const VectorRow& row, std::uint64_t mask);
 
 // The common ways to execute a row.

@@ -109,7 +109,9 @@ struct CompareRows {
           rows[t][c][which] = usual_mode(row);
         }
         if (t < 3)
-          rows[t][16][which] = usual_mode({"", classes[t], Type::none, types[t].type, Type::b32, Type::none, flags});
+          // f16's classes stand in 16 bits, of which RDNA can take the upper half of a register.
+          rows[t][16][which] = usual_mode(
+              {"", classes[t], Type::none, types[t].type, t == 0 ? Type::u16 : Type::b32, Type::none, flags});
       }
     }
   }
@@ -131,6 +133,7 @@ const VectorRow* find_compare(std::string_view name) {
   for (int t = 0; t < type_count; ++t) {
     if (types[t].name != type) continue;
     if (condition == "class") return types[t].is_float ? &table.rows[t][16][which] : nullptr;
+    if (types[t].is_float && condition == "t") return &table.rows[t][15][which];  // RDNA's "tru"
     for (int c = 0; c < (types[t].is_float ? 16 : 8); ++c) {
       if ((types[t].is_float ? float_names[c] : integer_names[c]) == condition) return &table.rows[t][c][which];
     }

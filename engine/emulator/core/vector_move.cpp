@@ -21,11 +21,11 @@ void read_first_lane(Wave& wave, const Instruction& in) {
   write_scalar32(wave, in.dst, read_lane(wave, in.src[0], lane));
 }
 void read_chosen_lane(Wave& wave, const Instruction& in) {
-  write_scalar32(wave, in.dst, read_lane(wave, in.src[0], scalar32(wave, in.src[1]) & 63));
+  write_scalar32(wave, in.dst, read_lane(wave, in.src[0], scalar32(wave, in.src[1]) & (wave.size - 1u)));
 }
 // Whatever EXEC says.
 void write_lane(Wave& wave, const Instruction& in) {
-  wave.vector[in.dst.index][scalar32(wave, in.src[1]) & 63] = scalar32(wave, in.src[0]);
+  wave.vector[in.dst.index][scalar32(wave, in.src[1]) & (wave.size - 1u)] = scalar32(wave, in.src[0]);
 }
 
 void exchange(u32& a, u32& b) {
@@ -93,6 +93,7 @@ constexpr VectorRow rows[] = {
     {"v_permlane32_swap_b32", nullptr, B, B, N, N, 0, on_gfx950, swap_rows, 32},
     {"v_accvgpr_mov_b32", copy, B, B, N, N, plain_bits},
     {"v_nop", nullptr, N, N, N, N, 0, on_all, nothing},
+    {"v_pipeflush", nullptr, N, N, N, N, 0, on_gfx11, nothing},
     {"v_clrexcp", nullptr, N, N, N, N, 0, on_all, nothing},
     {"v_bitop3_b32", nullptr, B, B, B, B, plain_bits, on_gfx950, bit_operation},
     {"v_bitop3_b16", nullptr, Type::b16, Type::b16, Type::b16, Type::b16, plain_bits | keeps_high, on_gfx950,

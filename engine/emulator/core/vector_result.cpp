@@ -108,7 +108,7 @@ void finish(Wave& wave, const Instruction& in, const VectorRow& row, u32* value,
     place_part(in.sdwa, destination, value);
   } else if (is_half(type) && (in.op_sel & 8) != 0) {
     for (int i = 0; i < lanes; ++i) value[i] = value[i] << 16 | (destination[i] & 0xffffu);
-  } else if (is_half(type) && (row.flags & keeps_high) != 0) {
+  } else if (is_half(type) && ((row.flags & keeps_high) != 0 || wave.execution->family == Family::gfx11)) {
     for (int i = 0; i < lanes; ++i) value[i] = (value[i] & 0xffffu) | (destination[i] & 0xffff0000u);
   }
   for (int i = 0; i < rows_of(type); ++i) merge_row(destination + i * lanes, value + i * lanes, writable);

@@ -39,7 +39,9 @@ u64 dpp_lanes(u32 control, std::uint8_t (&from)[lanes]) {
     } else if (control <= 0x12f) {
       source = row | ((at - amount) & 15);                     // row_ror
     } else if (control >= 0x150 && control <= 0x15f) {
-      source = row | amount;                                   // row_newbcast
+      source = row | amount;                                   // row_newbcast; RDNA: row_share
+    } else if (control >= 0x160 && control <= 0x16f) {
+      source = row | (at ^ amount);                            // RDNA: row_xmask
     } else {
       switch (control) {
         case 0x130: source = lane + 1 < lanes ? lane + 1 : -1; break;   // wave_shl
@@ -59,6 +61,14 @@ u64 dpp_lanes(u32 control, std::uint8_t (&from)[lanes]) {
   return valid;
 }
 
+// DPP8: any order within eight lanes.
+u64 dpp8_lanes(u32 order, std::uint8_t (&from)[lanes]) {
+  for (int lane = 0; lane < lanes; ++lane) {
+    from[lane] = static_cast<std::uint8_t>((lane & ~7) | static_cast<int>(order >> 3 * (lane & 7) & 7));
+  }
+  return ~u64{0};
+}
+
 u64 rows_and_banks(const Dpp& dpp) {
   u64 mask = 0;
   for (int lane = 0; lane < lanes; ++lane) {
@@ -71,7 +81,7 @@ u64 rows_and_banks(const Dpp& dpp) {
 const u32* apply_dpp(ModifiedSources& sources, const u32* value, int rows, u32* scratch) {
   const Dpp& dpp = sources.instruction.dpp;
   std::uint8_t from[lanes];
-  u64 valid = dpp_lanes(dpp.control, from);
+  u64 valid = dpp.is_dpp8 ? dpp8_lanes(dpp.lanes8, from) : dpp_lanes(dpp.control, from);
   const u64 exec = sources.wave.exec();
   if (exec != ~u64{0} && !dpp.fetch_inactive) {
     for (int lane = 0; lane < lanes; ++lane) valid &= ~(u64{(exec >> from[lane] & 1) == 0} << lane);
@@ -306,8 +316,15 @@ void expand_mask(u64 mask, u32* row) {
 #endif
 }
 
+u64 read_mask(const Wave& wave, const Source& source) {
+  return wave.size == 32 ? scalar32(wave, source) : scalar64(wave, source);
+}
+
 void write_mask(Wave& wave, const Instruction& in, const VectorRow& row, u64 mask) {
-  if (in.scalar_dst.kind == Source::Kind::scalar) write_scalar64(wave, in.scalar_dst, mask);
+  if (in.scalar_dst.kind == Source::Kind::scalar) {
+    if (wave.size == 32) write_scalar32(wave, in.scalar_dst, static_cast<u32>(mask));
+    else write_scalar64(wave, in.scalar_dst, mask);
+  }
   if ((row.flags & writes_exec) != 0) wave.set_scalar64(code::exec, mask);
 }
 

@@ -49,6 +49,8 @@ struct Fault {
   bool store = false;
   std::uint32_t other_instruction = 0; // races: the access before
   std::int32_t other_wave = -1;
+  std::int32_t other_lane = -1;        // global races of two lanes of one instruction
+  std::uint64_t other_group = ~std::uint64_t(0);  // global races: number of the other work group, ~0: the same one
 };
 
 // Per-instruction counts of one host thread; arrays of `instructions` elements, summed by the machine afterwards. Only

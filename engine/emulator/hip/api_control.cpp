@@ -5,7 +5,11 @@ using namespace kiln;
 using namespace kiln::emulator;
 
 KILN_EXPORT int kiln_emulator_set_option(const char* name, const char* value) {
-  if (name == nullptr || value == nullptr) return hip::invalid_value;
+  if (name == nullptr) {
+    Runtime::reset_options();
+    return hip::success;
+  }
+  if (value == nullptr) return hip::invalid_value;
   const auto status = Runtime::set_option(name, value);
   return status ? hip::success : failed(status.error());
 }

@@ -1,5 +1,7 @@
 // Modules, functions, launches.
 #include <algorithm>
+#include <climits>
+#include <cstdint>
 
 #include "engine/emulator/hip/calls.hpp"
 #include "engine/emulator/hip/image.hpp"
@@ -53,17 +55,20 @@ hip::Code load(Runtime& runtime, hip::Module* module, const void* image) {
   return hip::success;
 }
 
+// Numbers of an object may be anything.
+int as_int(std::int64_t value) { return static_cast<int>(std::clamp<std::int64_t>(value, 0, INT_MAX)); }
+
 int attribute_of(const Kernel& kernel, const Card& card, int attribute) {
   namespace a = hip::function_attribute;
   const auto granules = (kernel.rsrc1 & 63) + 1;
   switch (attribute) {
     case a::threads_max: return static_cast<int>(std::min<std::uint32_t>(kernel.threads_max, 1024));
-    case a::lds_bytes: return static_cast<int>(kernel.lds_bytes);
+    case a::lds_bytes: return as_int(kernel.lds_bytes);
     case a::constant_bytes: return 0;
-    case a::private_bytes: return static_cast<int>(kernel.private_bytes);
+    case a::private_bytes: return as_int(kernel.private_bytes);
     case a::registers: return static_cast<int>(granules * 8);
     case a::binary_version: return card.major * 10 + card.minor;
-    case a::dynamic_lds_max: return static_cast<int>(card.target.lds_bytes) - static_cast<int>(kernel.lds_bytes);
+    case a::dynamic_lds_max: return as_int(card.target.lds_bytes - std::int64_t(kernel.lds_bytes));
     default: return -1;
   }
 }

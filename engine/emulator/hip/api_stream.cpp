@@ -70,8 +70,8 @@ KILN_EXPORT hip::Code hipStreamWaitEvent(hip::Stream handle, hip::Event event_ha
   return call_on(handle, [&](Runtime& runtime, const std::shared_ptr<Stream>& stream) -> hip::Code {
     const auto event = runtime.event(event_handle);
     if (event == nullptr) return failed(hip::invalid_handle, "no such event");
-    // The event lives until the wait is over: its memory may be another process's mapping.
-    runtime.submit(stream, [event, wait = event->waiter()] { return wait(); }, true);
+    // The event lives until the wait is over: its memory may be another process's mapping. The stream outlives its work.
+    runtime.submit(stream, [event, wait = event->waiter(), on = stream.get()] { return wait(&on->cancelled()); }, true);
     return hip::success;
   });
 }
@@ -89,7 +89,7 @@ KILN_EXPORT hip::Code hipEventRecord(hip::Event event_handle, hip::Stream handle
 }
 
 KILN_EXPORT hip::Code hipEventSynchronize(hip::Event handle) {
-  return call_event(handle, [](Runtime&, Event& event) { return event.waiter()(); });
+  return call_event(handle, [](Runtime&, Event& event) { return event.waiter()(nullptr); });
 }
 
 KILN_EXPORT hip::Code hipEventQuery(hip::Event handle) {

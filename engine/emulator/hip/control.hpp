@@ -8,7 +8,8 @@
 #define KILN_EXPORT extern "C" __attribute__((visibility("default")))
 
 // Sets an option (engine/emulator/machine/options.hpp) for launches from now on. 0, or hipErrorInvalidValue with
-// kiln_emulator_message. "core", "core_folder", "threads" and "memory" count only before the first other call.
+// kiln_emulator_message. "core", "core_folder", "threads" and "memory" count only before the first other call. A null
+// name: all options as they were at the start.
 KILN_EXPORT int kiln_emulator_set_option(const char* name, const char* value);
 // What the last failed call of this thread had to say.
 KILN_EXPORT std::size_t kiln_emulator_message(char* text, std::size_t bytes);

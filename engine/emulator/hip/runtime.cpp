@@ -17,7 +17,7 @@ constexpr const char* default_cards = "gfx942:sramecc+:xnack-";
 // Options exist before the runtime: they say how to make it.
 struct Shared {
   std::mutex mutex;
-  std::optional<Options> options;
+  std::optional<Options> options, initial;
   std::optional<Error> options_error;
   std::unique_ptr<Runtime> runtime;
   std::optional<Error> error;
@@ -26,7 +26,7 @@ struct Shared {
     if (!options) {
       auto read = read_options([](const char* name) { return static_cast<const char*>(::secure_getenv(name)); });
       if (!read) options_error = read.error();
-      options = read ? *read : Options{};
+      options = initial = read ? *read : Options{};
     }
     return *options;
   }
@@ -74,6 +74,13 @@ Status Runtime::set_option(std::string_view name, std::string_view value) {
   Shared& state = shared();
   const std::lock_guard lock(state.mutex);
   return emulator::set_option(state.current(), name, value);
+}
+
+void Runtime::reset_options() {
+  Shared& state = shared();
+  const std::lock_guard lock(state.mutex);
+  state.current();
+  state.options = state.initial;
 }
 
 // With the lock of the shared state held.
@@ -238,9 +245,14 @@ hip::Code Runtime::launch(const LoadedFunction& function, const Geometry& geomet
   else if (result->fault) report = result->fault->text;
   else if (result->cancelled) report = "kernel " + function.kernel->name + " was cancelled";
   if (!report.empty()) std::fprintf(stderr, "kiln's emulated card: %s\n", report.c_str());
-  const std::lock_guard lock(results_mutex_);
+  std::shared_ptr<Profile> profile;
   if (result && result->profile != nullptr) {
-    profiles_.push_back(result->profile);
+    profile = std::make_shared<Profile>(*result->profile);
+    function.module->program->add_lines(*function.kernel, *profile);
+  }
+  const std::lock_guard lock(results_mutex_);
+  if (profile != nullptr) {
+    profiles_.push_back(std::move(profile));
     if (profiles_.size() > profiles_max) profiles_.pop_front();
   }
   if (report.empty()) return hip::success;

@@ -36,6 +36,7 @@ class Runtime {
   static Result<Runtime*> get();
   // Options before there is a runtime, or its own.
   static Status set_option(std::string_view name, std::string_view value);
+  static void reset_options();   // to what they were at the start
 
   [[nodiscard]] const std::vector<Card>& cards() const { return cards_; }
   [[nodiscard]] const Card* card(int device) const {

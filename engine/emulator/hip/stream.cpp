@@ -101,15 +101,20 @@ bool reached(std::uint32_t completed, std::uint32_t wanted) {
   return static_cast<std::int32_t>(completed - wanted) >= 0;
 }
 
-// A look at the recorder twenty times a second: its end must not hold us up for ever.
-hip::Code wait_shared(SharedEvent& shared, std::uint32_t wanted) {
+constexpr auto look_again = std::chrono::milliseconds(20);
+
+bool is_set(const std::atomic<bool>* flag) { return flag != nullptr && flag->load(); }
+
+// A look at the recorder fifty times a second: its end must not hold us up for ever.
+hip::Code wait_shared(SharedEvent& shared, std::uint32_t wanted, const std::atomic<bool>* cancelled) {
   for (int gone = 0;;) {
     const std::uint32_t completed = shared.completed.load(std::memory_order_acquire);
     if (reached(completed, wanted)) return hip::success;
+    if (is_set(cancelled)) return hip::launch_failure;
     // Twice: the two values may just be changing hands.
     gone = process_start_time(shared.pid.load()) == shared.start_time.load() ? 0 : gone + 1;
     if (gone > 1) return hip::operating_system;
-    const timespec limit{0, 50'000'000};
+    const timespec limit{0, std::chrono::nanoseconds(look_again).count()};
     ::syscall(SYS_futex, &shared.completed, FUTEX_WAIT, completed, &limit, nullptr, 0);
   }
 }
@@ -152,14 +157,17 @@ Stream::Work Event::record() {
   };
 }
 
-std::function<hip::Code()> Event::waiter() const {
+Event::Waiter Event::waiter() const {
   if (shared_ != nullptr) {
-    return [shared = shared_, wanted = shared_->recorded.load()] { return wait_shared(*shared, wanted); };
+    return [shared = shared_, wanted = shared_->recorded.load()](const std::atomic<bool>* cancelled) {
+      return wait_shared(*shared, wanted, cancelled);
+    };
   }
-  return [record = last()] {
+  return [record = last()](const std::atomic<bool>* cancelled) {
     if (record == nullptr) return hip::success;
     std::unique_lock lock(record->mutex);
-    record->changed.wait(lock, [&] { return record->done; });
+    while (!record->changed.wait_for(lock, look_again, [&] { return record->done; }))
+      if (is_set(cancelled)) return hip::launch_failure;
     return hip::success;
   };
 }

@@ -89,8 +89,10 @@ class Event {
   [[nodiscard]] SharedEvent* shared() const { return shared_; }
   // What a stream runs to complete the record that begins here.
   Stream::Work record();
-  // Waits for the last record before this call; at once where there is none. operating_system: its process has ended.
-  [[nodiscard]] std::function<hip::Code()> waiter() const;
+  // Waits for the last record before this call; at once where there is none. operating_system: its process has ended;
+  // launch_failure: `cancelled` (null: never) became true, which it looks at fifty times a second.
+  using Waiter = std::function<hip::Code(const std::atomic<bool>* cancelled)>;
+  [[nodiscard]] Waiter waiter() const;
   [[nodiscard]] hip::Code query() const;
   // Both recorded, complete and timed.
   static hip::Code elapsed(const Event& from, const Event& to, float& milliseconds);

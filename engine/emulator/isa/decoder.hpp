@@ -32,7 +32,7 @@ Result<Code> decode(ByteView code, std::uint64_t address, const std::string& isa
 // The family of an isa name, for the core. Errors: unsupported.
 Result<Family> family_of(const std::string& isa);
 
-// Fills the operand and modifier fields of `instruction` from its words and format (isa/fields.cpp). False: the format does
+// Fills the operand and modifier fields of `instruction` from its words and format (isa/fields*.cpp). False: the format does
 // not fit the words.
 bool decode_fields(Instruction& instruction, Family family);
 

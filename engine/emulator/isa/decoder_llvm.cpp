@@ -8,6 +8,8 @@
 
 #include "engine/emulator/isa/decoder.hpp"
 #include "engine/emulator/isa/fields.hpp"
+#include "engine/emulator/isa/fields_gfx11.hpp"
+#include "engine/emulator/isa/operand_widths.hpp"
 
 namespace kiln::emulator {
 namespace {
@@ -60,11 +62,11 @@ class Disassembler {
   [[nodiscard]] bool ok() const { return context_ != nullptr; }
 
   // Bytes of the instruction at the start of `code`, 0 where there is none that could be executed; its text then.
-  std::size_t next(ByteView code, std::uint64_t address, std::string& text) {
+  std::size_t next(ByteView code, std::uint64_t address, Family family, std::string& text) {
     // Always as much as an instruction can have, zeros behind the end: LLVM reads literals without looking.
     std::uint32_t words[instruction_bytes_max / 4] = {};
     std::memcpy(words, code.data(), std::min(code.size(), sizeof words));
-    if (fields::is_reserved(words)) return 0;
+    if (family == Family::gfx11 ? fields::is_reserved_gfx11(words) : fields::is_reserved(words)) return 0;
     char buffer[text_bytes_max];
     const std::size_t used = LLVMDisasmInstruction(context_, reinterpret_cast<std::uint8_t*>(words), sizeof words,
                                                    address, buffer, sizeof buffer);
@@ -114,10 +116,10 @@ class Names {
   std::unordered_map<std::string_view, const char*> by_name_;
 };
 
-// SOPP's branches and s_call_b64 (SOPK 21): their immediate counts dwords from the next instruction.
+// SOPP's branches and s_call_b64: their immediate counts dwords from the next instruction.
 bool is_relative_branch(const Instruction& instruction) {
-  if (instruction.format == Format::sopk) return instruction.opcode == 21;
   const std::string_view name = instruction.name;
+  if (instruction.format == Format::sopk) return name == "s_call_b64";
   return instruction.format == Format::sopp && (name == "s_branch" || name.starts_with("s_cbranch_"));
 }
 
@@ -142,6 +144,7 @@ Result<Family> family_of(const std::string& isa) {
   if (name == "gfx90a") return Family::gfx90a;
   if (name == "gfx942") return Family::gfx942;
   if (name == "gfx950") return Family::gfx950;
+  if (name == "gfx1100") return Family::gfx11;
   return unsupported("the emulated card does not execute code for " + name);
 }
 
@@ -160,7 +163,7 @@ Result<Code> decode(ByteView bytes, std::uint64_t address, const std::string& is
     Instruction instruction;
     instruction.address = address + at;
     instruction.index = static_cast<std::uint32_t>(code.instructions.size());
-    const std::size_t used = disassembler.next(bytes.subspan(at), instruction.address, text);
+    const std::size_t used = disassembler.next(bytes.subspan(at), instruction.address, family, text);
     if (used != 0) {
       instruction.bytes = static_cast<std::uint8_t>(used);
       std::memcpy(instruction.words, bytes.data() + at, used);
@@ -176,6 +179,7 @@ Result<Code> decode(ByteView bytes, std::uint64_t address, const std::string& is
       std::memcpy(instruction.words, bytes.data() + at, 4);
       text = instruction.name;
     }
+    set_operand_widths(instruction, text);
     code.index_of[at / 4] = instruction.index;
     at += instruction.bytes;
     code.instructions.push_back(instruction);

@@ -1,6 +1,7 @@
 #include "engine/emulator/isa/fields.hpp"
 
 #include "engine/emulator/isa/decoder.hpp"
+#include "engine/emulator/isa/fields_gfx11.hpp"
 
 namespace kiln::emulator {
 namespace fields {
@@ -173,7 +174,7 @@ bool decode_scalar_memory(Instruction& instruction) {
 }  // namespace fields
 
 bool decode_fields(Instruction& instruction, Family family) {
-  if (family == Family::gfx11) return false;
+  if (family == Family::gfx11) return fields::decode_gfx11(instruction);
   const std::uint32_t word = instruction.words[0];
   if (fields::bits(word, 31, 1) == 0) return fields::decode_vector_short(instruction);
   if (fields::bits(word, 30, 2) == 0b10) return fields::decode_scalar(instruction);

@@ -13,7 +13,8 @@ struct Instruction;
 using Execute = void (*)(Wave& wave, const Instruction& instruction);
 
 enum class Format : std::uint8_t {
-  sop1, sop2, sopk, sopc, sopp, smem, vop1, vop2, vopc, vop3, vop3p, mai, ds, flat, global, scratch, mubuf, mtbuf,
+  sop1, sop2, sopk, sopc, sopp, smem, vop1, vop2, vopc, vop3, vop3p, mai, vopd,
+  ds, flat, global, scratch, mubuf, mtbuf,
 };
 
 // Scalar operand codes, by CDNA's encoding; RDNA's are translated to these by the decoder.
@@ -35,6 +36,7 @@ struct Source {
     special,      // index: 235..238, 251..253
   };
   Kind kind = Kind::none;
+  std::uint8_t registers = 1;            // vector, scalar: how many from `index` on the instruction takes
   std::uint16_t index = 0;
   std::uint32_t literal = 0;
   // 64 bits that a constant, literal or inline float means for the type that the operation reads it as. Filled when

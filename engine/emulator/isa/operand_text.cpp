@@ -8,6 +8,7 @@
 
 #include "engine/emulator/isa/decoder.hpp"
 #include "engine/emulator/isa/fields.hpp"
+#include "engine/emulator/isa/operand_list.hpp"
 
 namespace kiln::emulator {
 namespace {
@@ -17,16 +18,21 @@ constexpr std::array<const char*, 9> floats = {"0.5",  "-0.5", "1.0",  "-1.0",  
 constexpr std::array<const char*, 4> apertures = {"src_shared_base", "src_shared_limit", "src_private_base",
                                                   "src_private_limit"};
 
-std::string hex(std::uint64_t value) {
+}  // namespace
+
+std::string hex_text(std::uint64_t value) {
   char text[24];
   std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(value));
   return text;
 }
 
-// Numbers that an inline constant could hold are decimal.
-std::string number_text(std::uint32_t value) { return value <= 64 ? std::to_string(value) : hex(value); }
+std::string number_text(std::uint32_t value) { return value <= 64 ? std::to_string(value) : hex_text(value); }
 
-// A literal in the text of s_setreg_imm32, which writes it as the constant that it could have been.
+std::string constant_text(int code) {
+  if (code >= code::float_first) return floats[static_cast<std::size_t>(code - code::float_first)];
+  return std::to_string(code <= 192 ? code - 128 : 192 - code);
+}
+
 std::string literal_as_constant(std::uint32_t value) {
   static constexpr std::array<std::uint32_t, 9> patterns = {0x3f000000, 0xbf000000, 0x3f800000, 0xbf800000, 0x40000000,
                                                             0xc0000000, 0x40800000, 0xc0800000, 0x3e22f983};
@@ -35,6 +41,8 @@ std::string literal_as_constant(std::uint32_t value) {
   const bool negative = value >= static_cast<std::uint32_t>(-16);
   return negative ? std::to_string(static_cast<std::int32_t>(value)) : number_text(value);
 }
+
+namespace {
 
 std::string scalar_text(int code) {
   if (code < 102) return "s" + std::to_string(code);
@@ -60,9 +68,8 @@ std::string source_text(const Source& source) {
       return (index < 256 ? "v" : "a") + std::to_string(index & 255);
     case Source::Kind::scalar: return scalar_text(index);
     case Source::Kind::constant:
-      if (index >= code::float_first) return floats[static_cast<std::size_t>(index - code::float_first)];
-      return std::to_string(index <= 192 ? index - 128 : 192 - index);
-    case Source::Kind::literal: return hex(source.literal);
+      return constant_text(index);
+    case Source::Kind::literal: return hex_text(source.literal);
     case Source::Kind::special:
       if (index == code::vccz) return "src_vccz";
       if (index == code::execz) return "src_execz";
@@ -73,35 +80,12 @@ std::string source_text(const Source& source) {
   return "none";
 }
 
-// Operands separated by commas, then modifiers by spaces.
-class Text {
+class Text : public OperandList {
  public:
-  void operand(const std::string& text) { (operands_ += operands_.empty() ? "" : ", ") += text; }
+  using OperandList::operand;
   void operand(const Source& source) {
     if (source.kind != Source::Kind::none) operand(source_text(source));
   }
-  void modifier(const std::string& text) { (modifiers_ += ' ') += text; }
-  void flag(bool set, const char* name) {
-    if (set) modifier(name);
-  }
-  // "name:[1,0,1]" of `count` bits, unless all are `usual`.
-  void bit_list(const char* name, unsigned bits, int count, bool usual = false) {
-    const unsigned all = (1u << count) - 1;
-    if ((bits & all) == (usual ? all : 0)) return;
-    std::string text = std::string(name) + ":[";
-    for (int i = 0; i < count; ++i) text += std::string(i == 0 ? "" : ",") + ((bits >> i & 1) != 0 ? '1' : '0');
-    modifier(text + "]");
-  }
-  void number(const char* name, long long value) {
-    if (value != 0) modifier(name + (":" + std::to_string(value)));
-  }
-  [[nodiscard]] std::string take() const {
-    const std::string text = operands_ + modifiers_;
-    return text.starts_with(' ') ? text.substr(1) : text;
-  }
-
- private:
-  std::string operands_, modifiers_;
 };
 
 std::string_view name_of(const Instruction& instruction) { return instruction.name; }
@@ -130,7 +114,7 @@ std::string hardware_register(std::uint16_t immediate, Family family) {
 
 std::string index_mode(unsigned mode) {
   static constexpr std::array<const char*, 4> names = {"SRC0", "SRC1", "SRC2", "DST"};
-  if (mode > 15) return hex(mode);
+  if (mode > 15) return hex_text(mode);
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i)
     if ((mode >> i & 1) != 0) text += std::string(text.empty() ? "" : ",") + names[i];
@@ -159,7 +143,7 @@ std::string sopk_text(const Instruction& instruction, Family family) {
       break;
     default:
       text.operand(instruction.dst);
-      text.operand(hex(instruction.immediate));
+      text.operand(hex_text(instruction.immediate));
   }
   return text.take();
 }
@@ -211,7 +195,7 @@ std::string scalar_memory_text(const Instruction& instruction) {
   text.operand(instruction.src[2]);
   if (instruction.src[2].kind != Source::Kind::none) {
     const bool negative = instruction.offset < 0;
-    const std::string offset = (negative ? "-" : "") + hex(static_cast<std::uint64_t>(std::abs(instruction.offset)));
+    const std::string offset = (negative ? "-" : "") + hex_text(static_cast<std::uint64_t>(std::abs(instruction.offset)));
     if (instruction.scalar_base) text.operand(instruction.src[3]);
     if (!instruction.scalar_base) text.operand(offset);
     // Bit 17: an immediate beside the register.
@@ -289,14 +273,14 @@ std::string dpp_control(int control) {
     case 0x141: return "row_half_mirror";
     case 0x142: return "row_bcast:15";
     case 0x143: return "row_bcast:31";
-    default: return "dpp_ctrl:" + hex(static_cast<std::uint64_t>(control));
+    default: return "dpp_ctrl:" + hex_text(static_cast<std::uint64_t>(control));
   }
 }
 
 void dpp_modifiers(Text& text, const Dpp& dpp) {
   text.modifier(dpp_control(dpp.control));
-  text.modifier("row_mask:" + hex(dpp.row_mask));
-  text.modifier("bank_mask:" + hex(dpp.bank_mask));
+  text.modifier("row_mask:" + hex_text(dpp.row_mask));
+  text.modifier("bank_mask:" + hex_text(dpp.bank_mask));
 }
 
 std::string vector_text(const Instruction& instruction) {
@@ -307,7 +291,7 @@ std::string vector_text(const Instruction& instruction) {
   for (int i = 0; i < sources; ++i) text.operand(with_modifiers(instruction, i));
   if (instruction.immediate != 0) {
     const bool small = instruction.immediate <= 10;
-    text.modifier("bitop3:" + (small ? std::to_string(instruction.immediate) : hex(instruction.immediate)));
+    text.modifier("bitop3:" + (small ? std::to_string(instruction.immediate) : hex_text(instruction.immediate)));
   }
   // op_sel has a bit for the destination after those of the sources; two where the result is one of four bytes.
   const auto name = name_of(instruction);
@@ -458,6 +442,7 @@ std::string buffer_text(const Instruction& instruction, Family family) {
 }  // namespace
 
 std::string operand_text(const Instruction& instruction, Family family) {
+  if (family == Family::gfx11) return operand_text_gfx11(instruction);
   switch (instruction.format) {
     case Format::sop1:
     case Format::sop2:
@@ -471,6 +456,7 @@ std::string operand_text(const Instruction& instruction, Family family) {
     case Format::vop3: return vector_text(instruction);
     case Format::vop3p: return packed_text(instruction);
     case Format::mai: return matrix_text(instruction, family);
+    case Format::vopd: return "";  // CDNA has none
     case Format::ds: return lds_text(instruction);
     case Format::flat:
     case Format::global:

@@ -70,6 +70,23 @@ void classify_program(std::string_view name, InstructionClass& c) {
   c.wait = name.starts_with("s_wait");
 }
 
+constexpr std::uint64_t wmma_operations = 2 * 16 * 16 * 16;   // all of them multiply 16 x 16 x 16
+
+// What RDNA3's cards call what has been counted already, and what only they have.
+void add_rdna(std::map<std::string, std::uint64_t>& sum, bool traffic) {
+  const auto copy = [&](const char* from, const char* to) { sum[to] = sum[from]; };
+  copy("SQ_INSTS", "SQ_INSTS_WAVE32");
+  copy("SQ_INSTS_VALU", "SQ_INSTS_WAVE32_VALU");
+  copy("SQ_INSTS_LDS", "SQ_INSTS_WAVE32_LDS");
+  copy("SQ_INSTS_VMEM_RD", "SQ_INSTS_TEX_LOAD");
+  copy("SQ_INSTS_VMEM_WR", "SQ_INSTS_TEX_STORE");
+  sum["KILN_WMMA_OPERATIONS"] = sum["KILN_WMMA"] * wmma_operations;
+  sum["KILN_DUAL_ISSUES"] += 0;
+  if (!traffic) return;
+  copy("SQ_LDS_IDX_ACTIVE", "SQC_LDS_IDX_ACTIVE");
+  copy("SQ_LDS_BANK_CONFLICT", "SQC_LDS_BANK_CONFLICT");
+}
+
 constexpr std::array mfma_types = {"I8", "F16", "BF16", "F32", "F64", "F8", "F6F4", "XF32"};
 
 }  // namespace
@@ -92,11 +109,13 @@ InstructionClass classify(const Instruction& instruction) {
     case Format::mai:
       if (has(name, "mfma") || has(name, "smfmac")) classify_matrix(name, c);
       else c.valu = true;  // v_accvgpr_read and _write too
+      c.wmma = name.starts_with("v_wmma_");
       break;
     case Format::vop1:
     case Format::vop2:
     case Format::vopc:
     case Format::vop3: c.valu = true; break;
+    case Format::vopd: c.valu = c.dual = true; break;
     case Format::ds:
       c.gds = instruction.gds;
       c.lds = !c.gds;
@@ -143,6 +162,8 @@ std::vector<Counter> count(const Instruction* code, std::uint32_t instructions, 
     add(c.lds_atomic, "SQ_LDS_ATOMIC_RETURN");
     add(c.barrier, "KILN_BARRIERS");
     add(c.wait, "KILN_WAITS");
+    add(c.wmma, "KILN_WMMA");
+    add(c.dual, "KILN_DUAL_ISSUES");
     if (c.mfma) {
       sum[std::string("SQ_INSTS_VALU_MFMA_") + c.mfma_type] += n;
       sum[std::string("SQ_INSTS_VALU_MFMA_MOPS_") + c.mfma_type] += n * c.mfma_operations / 512;
@@ -158,7 +179,9 @@ std::vector<Counter> count(const Instruction* code, std::uint32_t instructions, 
     sum["KILN_GLOBAL_SEGMENTS"] += counts.segments[i];   // of 64 bytes
   }
   sum["SQ_WAVES"] = waves;
+  if (family == Family::gfx11) add_rdna(sum, traffic);
   for (const char* type : mfma_types) {
+    if (family == Family::gfx11) break;
     const std::string_view text = type;
     if (text == "XF32" || text == "F6F4" || text == "F8") continue;
     sum.try_emplace(std::string("SQ_INSTS_VALU_MFMA_") + type, 0);
@@ -214,6 +237,8 @@ std::string to_json(const Profile& profile) {
              ",\"lds_conflicts\":" + std::to_string(row.lds_conflicts) + ",\"bytes\":" + std::to_string(row.bytes) +
              ",\"segments\":" + std::to_string(row.segments);
     }
+    if (row.source.line != 0)
+      out += ",\"file\":" + quoted(make_valid_utf8(row.source.file)) + ",\"line\":" + std::to_string(row.source.line);
     out += "}";
   }
   return out + "]}";

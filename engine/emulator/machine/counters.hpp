@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "engine/emulator/core/wave.hpp"
+#include "engine/emulator/machine/source_lines.hpp"
 
 namespace kiln::emulator {
 
@@ -16,6 +17,7 @@ struct InstructionRow {
   std::string text;
   std::uint64_t executed = 0;     // by waves
   std::uint64_t lds_cycles = 0, lds_conflicts = 0, bytes = 0, segments = 0;  // profiled launches only
+  SourceLine source;              // where the object's debug information says so
 };
 
 struct Counter {
@@ -37,13 +39,16 @@ struct Profile {
 // What one kind of instruction adds to which counters.
 struct InstructionClass {
   bool valu = false, mfma = false, salu = false, smem = false, branch = false, message = false, flat = false,
-       vmem = false, store = false, lds = false, gds = false, barrier = false, wait = false, lds_atomic = false;
+       vmem = false, store = false, lds = false, gds = false, barrier = false, wait = false, lds_atomic = false,
+       wmma = false, dual = false;   // RDNA3's matrix instructions; two operations in one
   const char* mfma_type = "";     // "F16", "BF16", "F32", "F64", "I8", "F8", "F6F4", "XF32"
   std::uint64_t mfma_operations = 0;  // multiplications and additions of one execution
 };
 InstructionClass classify(const Instruction& instruction);
 
-// The counters of a launch of `waves` waves; `traffic`: those of LDS cycles and bytes too.
+// The counters of a launch of `waves` waves; `traffic`: those of LDS cycles and bytes too. RDNA3's cards have other
+// names for some (SQC_LDS_BANK_CONFLICT, SQ_INSTS_WAVE32_VALU, SQ_INSTS_TEX_LOAD): these are given beside those of CDNA,
+// so that reports of all targets read alike. No card counts WMMA: KILN_WMMA.
 std::vector<Counter> count(const Instruction* code, std::uint32_t instructions, const InstructionCounts& counts,
                            std::uint64_t waves, Family family, bool traffic);
 

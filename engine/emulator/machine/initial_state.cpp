@@ -70,7 +70,11 @@ Result<InitialState> initial_state(const Kernel& kernel, Family family, const La
   state.wave = (properties & wavefront_size32) != 0 ? 32 : 64;
   if (family != Family::gfx11 && state.wave == 32)
     return Error(ErrorCode::corrupt, "kernel " + kernel.name + " asks for waves of 32 on a card that has none");
+  if (family == Family::gfx11 && state.wave == 64)
+    return Error(ErrorCode::unsupported, "kernel " + kernel.name +
+                 " is compiled for waves of 64 lanes; the emulated RDNA3 card runs those of 32");
   state.architected_scratch = family != Family::gfx90a;
+  state.scratch_registers = state.architected_scratch && family != Family::gfx11;
   UserRegisters user(state);
   if (properties & private_segment_buffer) add_private_buffer(user, scratch, scratch_bytes);
   if (properties & dispatch_ptr) user.add64(memory.packet());
@@ -126,7 +130,7 @@ void set_registers(Wave& wave, const InitialState& state, const Geometry& geomet
   // First wave in bit 31, the wave's number in its block in bits 6..11, how many there are in bits 0..5.
   if (state.block_info) wave.scalar[next++] = (index == 0 ? 1u << 31 : 0) | (index & 63) << 6 | (waves & 63);
   if (state.wave_offset_at >= 0) wave.scalar[state.wave_offset_at] = static_cast<std::uint32_t>(scratch_offset);
-  if (state.architected_scratch) wave.set_scalar64(code::flat_scratch, scratch + scratch_offset);
+  if (state.scratch_registers) wave.set_scalar64(code::flat_scratch, scratch + scratch_offset);
   const std::uint32_t first = index * state.wave;
   const std::uint32_t present = std::min<std::uint32_t>(state.wave, threads - first);
   wave.set_scalar64(code::exec, present == 64 ? ~std::uint64_t(0) : (std::uint64_t(1) << present) - 1);

@@ -23,7 +23,8 @@ struct InitialState {
   std::uint8_t priority = 0;
   std::uint32_t vector_rows = 0, accumulation_rows = 0;  // registers that the kernel asked for
   std::uint64_t entry = 0;               // past the prologue for loaders that do not preload arguments
-  bool architected_scratch = false;      // FLAT_SCRATCH is set by the card
+  bool architected_scratch = false;      // the card knows where a wave's private memory is
+  bool scratch_registers = false;        // and says so in FLAT_SCRATCH; RDNA3 has a hardware register for it instead
   std::uint32_t private_bytes = 0;       // a lane
 };
 

@@ -20,6 +20,7 @@ namespace {
 constexpr std::uint64_t quantum = 1 << 18;       // instructions between looks at cancellation and budget
 constexpr std::uint64_t patience = 16 << 20;     // instructions until a work group lets another one begin
 constexpr std::uint32_t resident_max = 1024;     // work groups under way at once
+constexpr std::uint32_t yield_rounds = 64;       // looks at waiting work groups until the host's other threads get a turn
 constexpr std::uint64_t scratch_bytes_max = std::uint64_t(4) << 30;
 constexpr std::uint32_t private_bytes_max = 1 << 20;
 
@@ -70,11 +71,12 @@ class Launch {
   using Resident = std::deque<std::unique_ptr<RunningGroup>>;
   Status prepare();
   void build_map();
+  Status watch_memory();
   std::vector<NamedRange> names() const;
   void work(int thread);
   bool start_group(int thread, Resident& resident, Execution& execution);
   bool stopped() const {
-    return stop_.load(std::memory_order_relaxed) ||
+    return stop_.load(std::memory_order_relaxed) || (races_ && !races_->failure().empty()) ||
            (order_.cancelled != nullptr && order_.cancelled->load(std::memory_order_relaxed));
   }
   void failed(RunningGroup& group);
@@ -92,6 +94,7 @@ class Launch {
   std::uint32_t resident_per_thread_ = 1;
   Pages scratch_;
   std::uint64_t group_scratch_ = 0;
+  std::unique_ptr<GlobalRaces> races_;     // one thread's: work groups are run one after the other then
 
   std::atomic<std::uint64_t> next_{0}, started_{0}, executed_{0};
   std::atomic<bool> stop_{false};
@@ -107,7 +110,7 @@ Status Launch::prepare() {
   const auto& code = *order_.code;
   groups_ = std::uint64_t(geometry.blocks[0]) * geometry.blocks[1] * geometry.blocks[2];
   const Options& options = order_.options;
-  const bool serial = options.order == Options::Order::serial ||
+  const bool serial = options.order == Options::Order::serial || options.check_global_races ||
                       (options.order == Options::Order::automatic && options.seed == 0 && code.order_matters);
   threads_ = static_cast<int>(std::min<std::uint64_t>(serial ? 1 : order_.workers->threads(), groups_));
   resident_per_thread_ = std::max(1u, resident_max / static_cast<std::uint32_t>(threads_));
@@ -144,6 +147,7 @@ Status Launch::prepare() {
     while (std::gcd(step_, groups_) != 1) step_ = step_ % groups_ + 1;
   }
   build_map();
+  KILN_CHECK(watch_memory());
   execution_.code = code.code;
   execution_.instructions = code.instructions;
   execution_.code_begin = code.begin;
@@ -169,6 +173,20 @@ void Launch::build_map() {
     ranges_.push_back({begin, begin + scratch_.bytes(), true});
   }
   std::sort(ranges_.begin(), ranges_.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+}
+
+Status Launch::watch_memory() {
+  if (!order_.options.check_global_races) return ok();
+  if (!GlobalRaces::fits(order_.geometry, plan_.waves))
+    return Error(ErrorCode::unsupported, "races on global memory are not checked in launches of 2^32 waves and more");
+  std::vector<MemoryRange> watched;
+  for (const auto& one : allocations_) watched.push_back({one.begin, one.end(), one.writable});
+  for (const auto& one : order_.code->writable_ranges) watched.push_back({one.begin, one.end, true});
+  std::erase_if(watched, [](const auto& range) { return !range.writable || range.begin >= range.end; });
+  std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
+  races_ = std::make_unique<GlobalRaces>(std::move(watched), order_.geometry, plan_.waves, order_.card->family);
+  plan_.races = races_.get();
+  return ok();
 }
 
 std::vector<NamedRange> Launch::names() const {
@@ -256,7 +274,9 @@ void Launch::work(int thread) {
     next_one = more;
     if (resident.size() > 1 || !more) {
       std::rotate(resident.begin(), resident.begin() + 1, resident.end());
-      if (waiting > resident.size()) sched_yield();
+      // Not every time: on a busy machine each may cost a time slice, and a loop that waits in vain should use its budget
+      // up before long.
+      if (waiting > resident.size() && waiting % yield_rounds == 0) sched_yield();
     }
   }
   for (auto& group : resident) group_pool().give(std::move(group));
@@ -319,6 +339,8 @@ Result<LaunchResult> Launch::run() {
   if (order_.options.profile) result.profile = profile(result.waves, result.duration_ms);
   result.fault = std::move(fault_);
   result.cancelled = !result.fault && order_.cancelled != nullptr && order_.cancelled->load();
+  if (races_ && !races_->failure().empty() && !result.fault)
+    return Error(ErrorCode::out_of_memory, races_->failure());
   if (!result.fault && !result.cancelled && started_.load() < groups_)
     return Error(ErrorCode::out_of_memory, "no memory for a work group's registers");
   return result;

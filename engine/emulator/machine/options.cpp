@@ -22,22 +22,37 @@ Result<std::uint64_t> number(std::string_view name, std::string_view value, std:
   return parsed;
 }
 
+struct Check {
+  std::string_view name;
+  void (*set)(Options& options);
+};
+constexpr Check checks[] = {
+    {"races", [](Options& o) { o.check_races = o.check_global_races = true; }},
+    {"shared", [](Options& o) { o.check_races = true; }},
+    {"global", [](Options& o) { o.check_global_races = true; }},
+    {"uninitialised", [](Options& o) { o.check_uninitialised_lds = o.check_uninitialised_registers = true; }},
+    {"lds", [](Options& o) { o.check_uninitialised_lds = true; }},
+    {"registers", [](Options& o) { o.check_uninitialised_registers = true; }},
+    {"barriers", [](Options& o) { o.check_barriers = true; }},
+    {"bounds", [](Options& o) { o.check_bounds = true; }},
+};
+
 Status set_checks(Options& options, std::string_view value) {
   Options set = options;
-  set.check_races = set.check_uninitialised_lds = set.check_uninitialised_registers = set.check_barriers = false;
+  set.check_races = set.check_global_races = set.check_uninitialised_lds = set.check_uninitialised_registers =
+      set.check_barriers = set.check_bounds = false;
   for (std::string_view rest = value; !rest.empty();) {
     const auto comma = rest.find(',');
     const auto word = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    const bool all = word == "all", uninitialised = all || word == "uninitialised";
-    if (all || word == "races") set.check_races = true;
-    if (uninitialised || word == "lds") set.check_uninitialised_lds = true;
-    if (uninitialised || word == "registers") set.check_uninitialised_registers = true;
-    if (all || word == "barriers") set.check_barriers = true;
-    if (!uninitialised && word != "races" && word != "lds" && word != "registers" && word != "barriers" &&
-        word != "none") {
-      return wrong("check", word, "a list of races, uninitialised, lds, registers, barriers, all, none");
+    bool known = word == "all" || word == "none";
+    std::string names;
+    for (const Check& check : checks) {
+      if (word == "all" || word == check.name) check.set(set);
+      known = known || word == check.name;
+      names += std::string(check.name) + ", ";
     }
+    if (!known) return wrong("check", word, "a list of " + names + "all, none");
   }
   options = set;
   return ok();

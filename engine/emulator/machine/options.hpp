@@ -20,9 +20,14 @@ struct Options {
   // result depends on the order, unless a seed asks for another one.
   Order order = Order::automatic;
   bool check_races = false;                      // LDS accesses of two waves without a barrier between them
+  // Accesses to global memory of two waves, one a store, without order between them (machine/global_races.hpp says
+  // what counts). Work groups run on one thread then.
+  bool check_global_races = false;
   bool check_uninitialised_lds = false;
   bool check_uninitialised_registers = false;
   bool check_barriers = false;                   // a barrier that some waves of the work group have ended without
+  // Accesses outside of the work group's LDS, which cards answer with 0 or drop. Every other check implies it.
+  bool check_bounds = false;
   bool profile = false;                          // count bank conflicts and memory traffic
   std::string core;                              // "v3", "v4"; "": the widest that the machine runs
   std::string core_folder;                       // where the cores are; "": beside this library (core_loader.hpp)
@@ -30,8 +35,9 @@ struct Options {
 };
 
 // Sets one option by its name; values as in the environment. Errors: invalid_argument, with what is known.
-//   threads N, budget N, seed N, order auto|serial|parallel, check LIST of races, uninitialised (LDS and registers),
-//   lds, registers, barriers, all, none; profile 0|1, core v3|v4, core_folder PATH, memory BYTES
+//   threads N, budget N, seed N, order auto|serial|parallel, check LIST of races (LDS and global memory), shared,
+//   global, uninitialised (LDS and registers), lds, registers, barriers, bounds, all, none; profile 0|1, core v3|v4,
+//   core_folder PATH, memory BYTES
 Status set_option(Options& options, std::string_view name, std::string_view value);
 
 // All of KILN_EMULATOR_THREADS, _BUDGET, … that `getter` (null: not set) has. Errors name the variable.

@@ -9,6 +9,7 @@ Result<std::unique_ptr<Program>> Program::load(ByteView bytes, const Card& card,
   KILN_TRY(auto object, load_object(bytes, card.target.full));
   std::unique_ptr<Program> program(new Program);
   program->object_ = std::move(object);
+  program->file_.assign(bytes.begin(), bytes.end());
   auto& loaded = program->object_;
   auto& instructions = loaded.code.instructions;
   // What the core does not cover is found out when it is executed, with its place.
@@ -39,6 +40,15 @@ const Kernel* Program::kernel(const std::string& name) const {
 const ObjectVariable* Program::variable(const std::string& name) const {
   const auto found = object_.variables.find(name);
   return found == object_.variables.end() ? nullptr : &found->second;
+}
+
+void Program::add_lines(const Kernel& kernel, Profile& profile) const {
+  const std::lock_guard lock(lines_mutex_);
+  if (!lines_read_) lines_ = SourceLines::read(file_);
+  lines_read_ = true;
+  if (lines_ == nullptr) return;
+  const auto image = reinterpret_cast<std::uint64_t>(object_.image.begin());
+  for (auto& row : profile.rows) row.source = lines_->at(kernel.entry - image + row.offset);
 }
 
 bool Program::holds(std::uint64_t address, std::uint64_t bytes) const {

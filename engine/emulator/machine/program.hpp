@@ -3,6 +3,7 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include "engine/base/bytes.hpp"
@@ -12,6 +13,7 @@
 #include "engine/emulator/machine/kernel_arguments.hpp"
 #include "engine/emulator/machine/launch.hpp"
 #include "engine/emulator/machine/object.hpp"
+#include "engine/emulator/machine/source_lines.hpp"
 
 namespace kiln::emulator {
 
@@ -28,11 +30,17 @@ class Program {
   [[nodiscard]] const std::map<std::string, Kernel>& kernels() const { return object_.kernels; }
   // Whether [address, address + bytes) is data of the image, as host programs may copy it.
   [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t bytes) const;
+  // Gives the rows of a profile of one of these kernels their source lines. Any thread.
+  void add_lines(const Kernel& kernel, Profile& profile) const;
 
  private:
   Program();
   LoadedObject object_;
   BoundCode code_;
+  Bytes file_;
+  mutable std::mutex lines_mutex_;
+  mutable bool lines_read_ = false;
+  mutable std::unique_ptr<SourceLines> lines_;
 };
 
 }  // namespace kiln::emulator

@@ -80,7 +80,10 @@ std::string cause(const FaultPlace& place, const Fault& fault) {
     case FaultKind::lds_race: return "race in LDS: " + lds + " without a barrier after another wave's access";
     case FaultKind::global_race:
       return format("race in global memory: %s of %s at 0x%" PRIx64, access(fault),
-                    plural(fault.bytes, "byte").c_str(), fault.address);
+                    plural(fault.bytes, "byte").c_str(), fault.address) +
+             ", " + describe_address(*place.ranges, fault.address, 1) +
+             (fault.other_lane < 0 ? ", and nothing orders it after another wave's access"
+                                   : ", where another lane stores another value");
     case FaultKind::uninitialised_lds: return lds + " that the work group has not written";
     case FaultKind::uninitialised_register:
       return "read of " + register_name(fault.address) + ", which was not written";
@@ -135,6 +138,26 @@ std::string describe_address(const std::vector<NamedRange>& ranges, std::uint64_
   return plural(address - nearest->end, "byte") + " past the end of " + where;
 }
 
+namespace {
+
+// "block (1, 0, 0), wave 2, "
+std::string other_place(const FaultPlace& place, const Fault& fault, FaultReport& report) {
+  std::copy(report.block, report.block + 3, report.other_block);
+  std::string text;
+  if (fault.other_group != ~std::uint64_t(0)) {
+    const auto* const blocks = place.geometry->blocks;
+    report.other_block[0] = static_cast<std::uint32_t>(fault.other_group % blocks[0]);
+    report.other_block[1] = static_cast<std::uint32_t>(fault.other_group / blocks[0] % blocks[1]);
+    report.other_block[2] = static_cast<std::uint32_t>(fault.other_group / blocks[0] / blocks[1]);
+    text = "block " + triple(report.other_block) + ", ";
+  }
+  text += fault.other_wave >= 0 ? format("wave %d, ", fault.other_wave) : std::string("another wave, ");
+  if (fault.other_lane >= 0) text += format("lane %d, ", fault.other_lane);
+  return text;
+}
+
+}  // namespace
+
 FaultReport report_fault(const FaultPlace& place, const Wave& wave) {
   FaultReport report;
   const Fault& fault = report.fault = wave.fault;
@@ -158,9 +181,8 @@ FaultReport report_fault(const FaultPlace& place, const Wave& wave) {
   const bool race = fault.kind == FaultKind::lds_race || fault.kind == FaultKind::global_race;
   if (race || fault.kind == FaultKind::divergent_barrier) {
     report.other_instruction = instruction_text(place, fault.other_instruction);
-    report.text += race ? "\n  the other access: " : "\n  ended: ";
-    report.text += fault.other_wave >= 0 ? format("wave %d, ", fault.other_wave) : std::string("another wave, ");
-    report.text += report.other_instruction;
+    report.text += (race ? "\n  the other access: " : "\n  ended: ") + other_place(place, fault, report) +
+                   report.other_instruction;
   }
   return report;
 }

@@ -84,7 +84,7 @@ void RunningGroup::begin_wave(const GroupPlan& plan, Execution& execution, std::
     next += state.block_info;
     for (int i = state.system_first; i < next; ++i) written[i] = 1;
     if (state.wave_offset_at >= 0) written[state.wave_offset_at] = 1;
-    if (state.architected_scratch) written[code::flat_scratch] = written[code::flat_scratch + 1] = 1;
+    if (state.scratch_registers) written[code::flat_scratch] = written[code::flat_scratch + 1] = 1;
     written[code::null] = written[code::exec] = written[code::exec + 1] = 1;
   }
 }
@@ -106,8 +106,13 @@ void RunningGroup::begin_checks(const GroupPlan& plan) {
     checks_.scalar_written = scalar_shadow_.data();
     std::memset(checks_.scalar_written, 0, plan.waves * 128u);
   }
-  if (checks_.lds != nullptr || checks_.lds_written != nullptr || checks_.vector_written != nullptr)
-    group_.checks = &checks_;
+  if (plan.races != nullptr) {
+    checks_.global = &GlobalRaces::check;
+    checks_.global_state = plan.races;
+  }
+  const bool any = checks_.lds != nullptr || checks_.lds_written != nullptr || checks_.vector_written != nullptr ||
+                   checks_.global != nullptr;
+  if (any || options.check_barriers || options.check_bounds) group_.checks = &checks_;
 }
 
 void RunningGroup::order_waves(const GroupPlan& plan) {
@@ -136,6 +141,7 @@ bool RunningGroup::release_barrier(const GroupPlan& plan) {
     return false;
   }
   ++checks_.epoch;
+  if (plan.races != nullptr) plan.races->passed_barrier(linear_);
   for (Wave* wave = begin; wave != end; ++wave)
     if (waiting(*wave)) wave->status = WaveStatus::running;
   return true;

@@ -7,6 +7,7 @@
 #include "engine/emulator/core/checks.hpp"
 #include "engine/emulator/core/core.hpp"
 #include "engine/emulator/core/wave.hpp"
+#include "engine/emulator/machine/global_races.hpp"
 #include "engine/emulator/machine/initial_state.hpp"
 #include "engine/emulator/machine/options.hpp"
 #include "engine/emulator/machine/pages.hpp"
@@ -18,6 +19,7 @@ struct GroupPlan {
   const Core* core = nullptr;
   const InitialState* state = nullptr;
   const Options* options = nullptr;
+  GlobalRaces* races = nullptr;                        // null: races on global memory are not checked
   Geometry geometry;
   std::uint32_t waves = 1, lds_bytes = 0, first = 0;   // first: index of the kernel's first instruction
   std::uint64_t wave_scratch_bytes = 0;                // of one wave

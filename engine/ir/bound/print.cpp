@@ -46,6 +46,11 @@ class Printer {
     return std::move(text_);
   }
 
+  std::vector<StatementText> statements() {
+    body(launch_.body, 0);
+    return std::move(statements_);
+  }
+
   std::string expr(const Expr& e, bool inner = false) const {
     using Kind = Expr::Kind;
     switch (e.kind) {
@@ -109,7 +114,12 @@ class Printer {
     text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n";
   }
   void body(const Body& statements, int depth) {
-    for (const auto& s : statements) std::visit([&](const auto& node) { write(node, depth); }, s.node);
+    for (const auto& s : statements) {
+      const auto at = statements_.size(), begin = text_.size() + 2 * static_cast<std::size_t>(depth);
+      statements_.push_back({s.pointer, ""});
+      std::visit([&](const auto& node) { write(node, depth); }, s.node);
+      statements_[at].text = text_.substr(begin, text_.find('\n', begin) - begin);
+    }
   }
   void write(const Copy& c, int depth) {
     std::string text = "copy " + region(c.to) + " = " + region(c.from) + " " + list_text(c.shape);
@@ -160,6 +170,7 @@ class Printer {
   const Program& program_;
   const Launch& launch_;
   std::string text_;
+  std::vector<StatementText> statements_;
 };
 
 std::string tensor_line(const Tensor& t, std::size_t number) {
@@ -177,6 +188,10 @@ std::string print(const Program& program) {
   for (std::size_t i = 0; i < program.launches.size(); ++i)
     text += Printer(program, program.launches[i]).launch_text(i);
   return text;
+}
+
+std::vector<StatementText> statement_texts(const Program& program, const Launch& launch) {
+  return Printer(program, launch).statements();
 }
 
 std::string print(const Program& program, const Launch& launch, const Expr& expr) {

@@ -166,5 +166,10 @@ inline constexpr std::int64_t blocks_max = std::int64_t(1) << 40;           // o
 // One statement a line, for people and golden tests.
 std::string print(const Program& program);
 std::string print(const Program& program, const Launch& launch, const Expr& expr);  // one expression
+struct StatementText {
+  std::string pointer, text;   // text: its line of print, without indentation
+};
+// The launch's statements in the program's order, those inside others after them.
+std::vector<StatementText> statement_texts(const Program& program, const Launch& launch);
 
 }  // namespace kiln::bound

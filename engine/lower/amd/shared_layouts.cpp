@@ -1,8 +1,10 @@
-// Steps 3 and 4: thread maps of copies into shared tiles, and the layout of each shared tile. All reads by gemms and
-// all writes by copies are counted exactly, for identity, paddings and XOR swizzles; the cheapest that fits is taken.
+// Steps 3 and 4: thread maps of copies into shared tiles, and the layout of each shared tile. All reads by gemms, all
+// writes by copies and all elementwise accesses of maps are counted exactly, for identity, paddings and XOR swizzles; the
+// cheapest that fits is taken.
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ir/kernel/evaluate.hpp"
 #include "engine/lower/amd/accesses.hpp"
 #include "engine/lower/amd/plan.hpp"
 #include "engine/lower/amd/shared_layouts.hpp"
@@ -28,6 +30,7 @@ struct Access {
   kernel::Storage regs;          // axes as the tile's storage
   double runs = 1;
   std::vector<Instructions> made;  // all candidates of layouts share a few
+  bool elementwise = false;        // `made` holds one that is the same under all layouts
 };
 
 struct Candidate {
@@ -68,6 +71,7 @@ kernel::Storage registers_of(const layout::RegLayout& layout, DType dtype) {
 const Instructions& instructions_of(Access& access, const target::Target& target, const LdsLayout& layout) {
   const int run_bytes_max = std::min(16, layout.run_bytes_max());
   for (const auto& there : access.made) {
+    if (access.elementwise) return there;
     if (there.contiguous == layout.contiguous && there.run_bytes_max == run_bytes_max) return there;
   }
   Instructions& made = access.made.emplace_back();
@@ -254,7 +258,7 @@ std::vector<Access> reads_of(const Subject& subject, const Plan& plan, int tile)
     for (const OperandPlan* operand : {&made.a, &made.b}) {
       if (operand->tile != tile || operand->in_registers) continue;
       const double runs = site.runs * static_cast<double>(made.k) / static_cast<double>(made.k_slice);
-      list.push_back({target::LdsOperation::read, registers_of(operand->layout, subject.tile(tile).dtype), runs, {}});
+      list.push_back({target::LdsOperation::read, registers_of(operand->layout, subject.tile(tile).dtype), runs, {}, false});
     }
   }
   return list;
@@ -271,7 +275,104 @@ void add_fragment_copies(const Subject& subject, const Plan& plan, int tile, std
     if (subject.in_lds(other) || subject.tile(other).shape != subject.tile(tile).shape) continue;
     const auto layout = layout::permute(plan.tiles[other].home, plan.tiles[tile].axes);
     list.push_back({reads ? target::LdsOperation::read : target::LdsOperation::write,
-                    registers_of(layout, subject.tile(tile).dtype), site.runs, {}});
+                    registers_of(layout, subject.tile(tile).dtype), site.runs, {}, false});
+  }
+}
+
+// The element that each lane touches with register `reg` of the iteration; false when one cannot be told.
+bool element_of_lanes(const Subject& subject, const bound::Map& map, const layout::RegLayout& iteration, int reg,
+                      const std::vector<bound::ExprPtr>& indices, const std::vector<int>& axes, int tile,
+                      std::vector<layout::Coordinate>& lanes) {
+  for (int lane = 0; lane < subject.target.wave; ++lane) {
+    const auto place = iteration.at(reg, lane, 0);
+    kernel::Known known;
+    for (const auto& index : indices) {  // what is no index of the map is uniform, and moves all lanes alike
+      kernel::for_each_node(*index, [&](const bound::Expr& node) {
+        if (node.kind == bound::Expr::Kind::variable) known[static_cast<int>(node.integer)] = 0;
+      });
+    }
+    for (std::size_t axis = 0; axis < place.size(); ++axis) known[map.index[axis]] = place[axis];
+    layout::Coordinate element;
+    for (const int axis : axes) {
+      const auto value = kernel::evaluate(*indices[axis], known);
+      if (!value || *value < 0 || *value >= subject.tile(tile).shape[axis]) return false;
+      element.push_back(*value);
+    }
+    lanes.push_back(std::move(element));
+  }
+  return true;
+}
+
+// The instructions of an elementwise access, an element a lane: `lanes_of` gives those of one register of the iteration,
+// none where they cannot be told.
+template <class LanesOf>
+void add_elementwise(const Subject& subject, int tile, target::LdsOperation operation, double runs,
+                     const layout::RegLayout& iteration, const LanesOf& lanes_of, std::vector<Access>& list) {
+  Access access{operation, {}, runs, {}, true};
+  Instructions& made = access.made.emplace_back();
+  made.bytes = dtype_bytes(subject.tile(tile).dtype);
+  made.rule = subject.target.bank_rule(operation, made.bytes);
+  made.count = static_cast<std::size_t>(iteration.registers());
+  for (std::size_t reg = 0; reg < made.count; reg += std::max<std::size_t>(1, made.count / 3)) {
+    std::vector<layout::Coordinate> lanes;
+    if (lanes_of(static_cast<int>(reg), lanes)) made.lanes.push_back(std::move(lanes));
+  }
+  if (!made.lanes.empty()) list.push_back(std::move(access));
+}
+
+// Reads and writes of a tile by a map.
+void add_map(const Subject& subject, const Plan& plan, int tile, const Site& site, const bound::Map& map,
+             std::vector<Access>& list) {
+  const auto from_fragment = iteration_layout(subject, plan, map, direct_accesses(subject, map));
+  const auto iteration = from_fragment ? *from_fragment : default_iteration(subject, plan, map);
+  const auto add = [&](target::LdsOperation operation, const std::vector<bound::ExprPtr>& indices) {
+    const auto lanes_of = [&](int reg, std::vector<layout::Coordinate>& lanes) {
+      return element_of_lanes(subject, map, iteration, reg, indices, plan.tiles[tile].axes, tile, lanes);
+    };
+    add_elementwise(subject, tile, operation, site.runs, iteration, lanes_of, list);
+  };
+  const auto read = [&](const bound::Expr& node) {
+    if (node.kind == bound::Expr::Kind::tile && node.integer == tile) add(target::LdsOperation::read, node.args);
+  };
+  for (const auto& item : map.body) {
+    kernel::for_each_node(*item.value, read);
+    for (const auto& index : item.indices) kernel::for_each_node(*index, read);
+    if (item.let < 0 && !item.tensor && item.target == tile) add(target::LdsOperation::write, item.indices);
+  }
+}
+
+// Reads of an operand by a product on the vector unit: its lanes lie over m and n, k is uniform.
+void add_vector_product(const Subject& subject, const Plan& plan, int tile, const Site& site, const bound::Gemm& gemm,
+                        std::vector<Access>& list) {
+  const GemmPlan& made = plan.gemms.at(site.stmt);
+  if (made.instruction || (gemm.a != tile && gemm.b != tile)) return;
+  bound::Map over;
+  over.extent = {made.m, made.n};
+  const auto iteration = subject.in_lds(gemm.c) ? default_iteration(subject, plan, over) : plan.tiles[gemm.c].home;
+  for (const bool first : {true, false}) {
+    if ((first ? gemm.a : gemm.b) != tile) continue;
+    const bool along_rows = first != (first ? gemm.transpose_a : gemm.transpose_b);  // the tile's axis 0 is m or n
+    const auto lanes_of = [&](int reg, std::vector<layout::Coordinate>& lanes) {
+      for (int lane = 0; lane < subject.target.wave; ++lane) {
+        const auto place = iteration.at(reg, lane, 0)[first ? 0 : 1];
+        if (place >= (first ? made.m : made.n)) return false;
+        const layout::Coordinate element = along_rows ? layout::Coordinate{place, 0} : layout::Coordinate{0, place};
+        layout::Coordinate stored;
+        for (const int axis : plan.tiles[tile].axes) stored.push_back(element[axis]);
+        lanes.push_back(std::move(stored));
+      }
+      return true;
+    };
+    add_elementwise(subject, tile, target::LdsOperation::read, site.runs * static_cast<double>(made.k), iteration, lanes_of,
+                    list);
+  }
+}
+
+// Elementwise accesses: by maps, and by products without a matrix instruction.
+void add_elements(const Subject& subject, const Plan& plan, int tile, std::vector<Access>& list) {
+  for (const Site& site : subject.sites) {
+    if (const auto* map = node_of<bound::Map>(*site.stmt)) add_map(subject, plan, tile, site, *map, list);
+    if (const auto* gemm = node_of<bound::Gemm>(*site.stmt)) add_vector_product(subject, plan, tile, site, *gemm, list);
   }
 }
 
@@ -304,12 +405,13 @@ Status choose_one(const Subject& subject, Plan& plan, int tile) {
   const DType dtype = subject.tile(tile).dtype;
   std::vector<Access> fixed = reads_of(subject, plan, tile);
   add_fragment_copies(subject, plan, tile, fixed);
+  add_elements(subject, plan, tile, fixed);
   auto copies = copies_into(subject, plan, tile);
   for (auto& into : copies) {
     const DType outside = subject.program.tensors[into.side.tensor].dtype;
     for (auto& map : maps_to_try(subject, plan, shape, into, made.fast, dtype_bytes(dtype))) {
       const double cost = memory_cost(map, into, outside, subject.lane_bits());
-      Access access{target::LdsOperation::write, registers_of(map, dtype), into.runs, {}};
+      Access access{target::LdsOperation::write, registers_of(map, dtype), into.runs, {}, false};
       into.maps.push_back({std::move(map), std::move(access), cost});
     }
   }
@@ -338,7 +440,7 @@ layout::LdsLayout scratch_layout(const target::Target& target, const std::vector
                                  DType dtype) {
   const auto shape = accesses.front().layout.shape();
   std::vector<Access> all;
-  for (const auto& access : accesses) all.push_back({access.operation, registers_of(access.layout, dtype), 1, {}});
+  for (const auto& access : accesses) all.push_back({access.operation, registers_of(access.layout, dtype), 1, {}, false});
   std::optional<Candidate> best;
   for (int fast = 0; fast < static_cast<int>(shape.size()); ++fast) {
     for (const auto& layout : layouts_to_try(shape, fast, dtype_bytes(dtype))) {

@@ -4,7 +4,8 @@
 
 #include <kiln/types.hpp>
 
-#define KILN_DEVICE static __attribute__((device)) __attribute__((always_inline)) inline
+// nodebug: what is inlined counts as the line of the kernel that calls it.
+#define KILN_DEVICE static __attribute__((device)) __attribute__((always_inline)) __attribute__((nodebug)) inline
 // A kernel of exactly `threads` threads a block.
 #define KILN_KERNEL(threads) __attribute__((global)) __attribute__((amdgpu_flat_work_group_size(threads, threads)))
 // The same, with the number of waves a SIMD that registers and LDS were planned for.

@@ -90,7 +90,9 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
   vec<f16, 16> r20[1];
   vec<f16, 16> r21[4];
   vec<f16, 8> r22[4];
+  // @body/0 /launches/0/body/10
   const i32 v0 = (i32)((u32)(by) / 2u);
+  // @body/1 /launches/0/body/12
   {
     const u32 u_2 = (u32)((((bz * 262144) + (by * 65536)) + ((bx * 64) * 128)));
     const vec<f16, 8> x_3 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0);
@@ -102,19 +104,25 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     const vec<f16, 8> x_6 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0 + 6144u);
     r0[3] = x_6;
   }
+  // @body/2 /launches/0/body/12
   {
     store_lds<vec<f16, 8>>(lds, a_9, r0[0]);
     store_lds<vec<f16, 8>>(lds, a_9 + 2048u, r0[1]);
     store_lds<vec<f16, 8>>(lds, a_9 + 4096u, r0[2]);
     store_lds<vec<f16, 8>>(lds, a_9 + 6144u, r0[3]);
   }
+  // @body/3 /launches/0/body/13
   r2[0] = vec<f32, 8>(0x0p+0f);
   r2[1] = vec<f32, 8>(0x0p+0f);
   r2[2] = vec<f32, 8>(0x0p+0f);
   r2[3] = vec<f32, 8>(0x0p+0f);
+  // @body/4 /launches/0/body/14
   r3[0] = (-__builtin_inff());
+  // @body/5 /launches/0/body/15
   r4[0] = 0x0p+0f;
+  // @body/6 /launches/0/body/16
   barrier();
+  // @body/7 /launches/0/body/16
   {
     const vec<f16, 8> x_14 = load_lds<vec<f16, 8>>(lds, a_12);
     r5[0][0] = x_14[0];
@@ -135,6 +143,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     r5[0][14] = x_15[6];
     r5[0][15] = x_15[7];
   }
+  // @body/8 /launches/0/body/16
   {
     const vec<f16, 8> x_18 = load_lds<vec<f16, 8>>(lds, a_16);
     r6[0][0] = x_18[0];
@@ -155,6 +164,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     r6[0][14] = x_19[6];
     r6[0][15] = x_19[7];
   }
+  // @body/9 /launches/0/body/16
   {
     const vec<f16, 8> x_22 = load_lds<vec<f16, 8>>(lds, a_20);
     r7[0][0] = x_22[0];
@@ -175,6 +185,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     r7[0][14] = x_23[6];
     r7[0][15] = x_23[7];
   }
+  // @body/10 /launches/0/body/16
   {
     const vec<f16, 8> x_26 = load_lds<vec<f16, 8>>(lds, a_24);
     r8[0][0] = x_26[0];
@@ -195,6 +206,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     r8[0][14] = x_27[6];
     r8[0][15] = x_27[7];
   }
+  // @body/11 /launches/0/body/16/body/0
   {
     const u32 u_29 = (u32)(((bz * 131072) + (v0 * 65536)));
     const vec<f16, 8> x_30 = load_buffer<vec<f16, 8>>(b_28, u_29, l_0);
@@ -202,6 +214,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     const vec<f16, 8> x_31 = load_buffer<vec<f16, 8>>(b_28, u_29, l_0 + 2048u);
     r9[1] = x_31;
   }
+  // @body/12 /launches/0/body/16/body/1
   {
     const u32 u_34 = (u32)(((bz * 131072) + (v0 * 65536)));
     const vec<f16, 8> x_35 = load_buffer<vec<f16, 8>>(b_33, u_34, l_32);
@@ -209,14 +222,18 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     const vec<f16, 8> x_36 = load_buffer<vec<f16, 8>>(b_33, u_34, l_32 + 128u);
     r10[1] = x_36;
   }
+  // @body/13 /launches/0/body/16/body/11
   const i32 e_37 = ((bx + 1) * 64);
   #pragma clang loop unroll(disable)
   for (i32 v1 = 0; v1 < e_37; v1 += 32) {
+    // @body/13/for/0 /launches/0/body/16/body/0
     {
       store_lds<vec<f16, 8>>(lds, a_9 + 8192u, r9[0]);
       store_lds<vec<f16, 8>>(lds, a_9 + 10240u, r9[1]);
     }
+    // @body/13/for/1 /launches/0/body/16/body/1
     barrier();
+    // @body/13/for/2 /launches/0/body/16/body/1
     {
       store_lds<vec<f16, 2>>(lds, a_40 + 12288u, vec<f16, 2>{f16(r10[0][0]), f16(r10[1][0])});
       store_lds<vec<f16, 2>>(lds, a_41 + 12352u, vec<f16, 2>{f16(r10[0][1]), f16(r10[1][1])});
@@ -227,8 +244,11 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       store_lds<vec<f16, 2>>(lds, a_43 + 12672u, vec<f16, 2>{f16(r10[0][6]), f16(r10[1][6])});
       store_lds<vec<f16, 2>>(lds, a_42 + 12736u, vec<f16, 2>{f16(r10[0][7]), f16(r10[1][7])});
     }
+    // @body/13/for/3 /launches/0/body/16/body/2
     barrier();
+    // @body/13/for/4 /launches/0/body/16/body/1
     const i32 v13 = smaller<i32>((v1 + 32), ((i32)((u32)((((bx + 1) * 64) - 1)) / 32u) * 32));
+    // @body/13/for/5 /launches/0/body/16/body/0
     {
       const u32 u_44 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
       const vec<f16, 8> x_45 = load_buffer<vec<f16, 8>>(b_28, u_44, l_0);
@@ -236,6 +256,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       const vec<f16, 8> x_46 = load_buffer<vec<f16, 8>>(b_28, u_44, l_0 + 2048u);
       r9[1] = x_46;
     }
+    // @body/13/for/6 /launches/0/body/16/body/1
     {
       const u32 u_47 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
       const vec<f16, 8> x_48 = load_buffer<vec<f16, 8>>(b_33, u_47, l_32);
@@ -243,7 +264,9 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       const vec<f16, 8> x_49 = load_buffer<vec<f16, 8>>(b_33, u_47, l_32 + 128u);
       r10[1] = x_49;
     }
+    // @body/13/for/7 /launches/0/body/16/body/1
     KILN_SCHED_FENCE(0);
+    // @body/13/for/8 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_53 = load_lds<vec<f16, 8>>(lds, a_51 + 8192u);
       r14[0][0] = x_53[0];
@@ -282,6 +305,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r14[1][14] = x_56[6];
       r14[1][15] = x_56[7];
     }
+    // @body/13/for/9 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_59 = load_lds<vec<f16, 8>>(lds, a_57 + 8192u);
       r15[0][0] = x_59[0];
@@ -320,9 +344,12 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r15[1][14] = x_62[6];
       r15[1][15] = x_62[7];
     }
+    // @body/13/for/10 /launches/0/body/16/body/2
     KILN_SCHED_FENCE(0);
+    // @body/13/for/11 /launches/0/body/16/body/2
     r13[0] = wmma_f32_16x16x16_f16_w32(r14[0], r5[0], vec<f32, 8>(0));
     r13[1] = wmma_f32_16x16x16_f16_w32(r14[1], r5[0], vec<f32, 8>(0));
+    // @body/13/for/12 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_65 = load_lds<vec<f16, 8>>(lds, a_63 + 8192u);
       r14[0][0] = x_65[0];
@@ -361,9 +388,12 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r14[1][14] = x_68[6];
       r14[1][15] = x_68[7];
     }
+    // @body/13/for/13 /launches/0/body/16/body/2
     KILN_SCHED_FENCE(0);
+    // @body/13/for/14 /launches/0/body/16/body/2
     r13[0] = wmma_f32_16x16x16_f16_w32(r15[0], r6[0], r13[0]);
     r13[1] = wmma_f32_16x16x16_f16_w32(r15[1], r6[0], r13[1]);
+    // @body/13/for/15 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_71 = load_lds<vec<f16, 8>>(lds, a_69 + 8192u);
       r15[0][0] = x_71[0];
@@ -402,11 +432,15 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r15[1][14] = x_74[6];
       r15[1][15] = x_74[7];
     }
+    // @body/13/for/16 /launches/0/body/16/body/2
     KILN_SCHED_FENCE(0);
+    // @body/13/for/17 /launches/0/body/16/body/2
     r13[0] = wmma_f32_16x16x16_f16_w32(r14[0], r7[0], r13[0]);
     r13[1] = wmma_f32_16x16x16_f16_w32(r14[1], r7[0], r13[1]);
+    // @body/13/for/18 /launches/0/body/16/body/2
     r13[0] = wmma_f32_16x16x16_f16_w32(r15[0], r8[0], r13[0]);
     r13[1] = wmma_f32_16x16x16_f16_w32(r15[1], r8[0], r13[1]);
+    // @body/13/for/19 /launches/0/body/16/body/3
     {
       const bool v4 = ((v1 + (i32)(l_76)) <= ((bx * 64) + (i32)(l_75)));
       r13[0][0] = pick<f32>(v4, (r13[0][0] * 0x1.715476p-3f), (-__builtin_inff()));
@@ -471,9 +505,11 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       const bool v4 = ((v1 + (i32)(l_76 + 30u)) <= ((bx * 64) + (i32)(l_75)));
       r13[1][7] = pick<f32>(v4, (r13[1][7] * 0x1.715476p-3f), (-__builtin_inff()));
     }
+    // @body/13/for/20 /launches/0/body/16/body/4
     {
       r16[0] = r3[0];
     }
+    // @body/13/for/21 /launches/0/body/16/body/5
     {
       f32 y_77 = r13[0][0];
       bool n_78 = false;
@@ -504,12 +540,14 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       y_77 = maximum<f32>(y_77, exchange<16>(y_77, lane));
       r3[0] = maximum<f32>(r3[0], y_77);
     }
+    // @body/13/for/22 /launches/0/body/16/body/6
     {
       const f32 v6 = pick<f32>((r3[0] == (-__builtin_inff())), 0x0p+0f, r3[0]);
       r17[0] = v6;
       r16[0] = exp2_f32((r16[0] - v6));
       r4[0] = (r4[0] * r16[0]);
     }
+    // @body/13/for/23 /launches/0/body/16/body/7
     {
       r13[0][0] = exp2_f32((r13[0][0] - r17[0]));
     }
@@ -558,11 +596,13 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     {
       r13[1][7] = exp2_f32((r13[1][7] - r17[0]));
     }
+    // @body/13/for/24 /launches/0/body/16/body/8
     {
       f32 y_79 = ((((r13[0][0] + r13[0][1]) + (r13[0][2] + r13[0][3])) + ((r13[0][4] + r13[0][5]) + (r13[0][6] + r13[0][7]))) + (((r13[1][0] + r13[1][1]) + (r13[1][2] + r13[1][3])) + ((r13[1][4] + r13[1][5]) + (r13[1][6] + r13[1][7]))));
       y_79 = (y_79 + exchange<16>(y_79, lane));
       r4[0] = (r4[0] + y_79);
     }
+    // @body/13/for/25 /launches/0/body/16/body/9
     {
       r2[0][0] = (r2[0][0] * r16[0]);
     }
@@ -659,6 +699,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     {
       r2[3][7] = (r2[3][7] * r16[0]);
     }
+    // @body/13/for/26 /launches/0/body/16/body/10
     {
       r18[0][0] = (f16)(r13[0][0]);
       r18[0][1] = (f16)(r13[0][1]);
@@ -677,6 +718,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r18[0][14] = (f16)(r13[1][6]);
       r18[0][15] = (f16)(r13[1][7]);
     }
+    // @body/13/for/27 /launches/0/body/16/body/11
     {
       store_lds<f16>(lds, a_82 + 16384u, r18[0][0]);
       store_lds<f16>(lds, a_82 + 16388u, r18[0][1]);
@@ -695,7 +737,9 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       store_lds<f16>(lds, a_89 + 16384u, r18[0][14]);
       store_lds<f16>(lds, a_89 + 16388u, r18[0][15]);
     }
+    // @body/13/for/28 /launches/0/body/16/body/11
     barrier();
+    // @body/13/for/29 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_95 = load_lds<vec<f16, 4>>(lds, a_91 + 16384u);
       r20[0][0] = x_95[0];
@@ -718,6 +762,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r20[0][14] = x_98[2];
       r20[0][15] = x_98[3];
     }
+    // @body/13/for/30 /launches/0/body/16/body/11
     {
       const vec<f16, 8> x_105 = load_lds<vec<f16, 8>>(lds, a_101 + 12288u);
       r21[0][0] = x_105[0];
@@ -792,10 +837,12 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r21[3][14] = x_112[6];
       r21[3][15] = x_112[7];
     }
+    // @body/13/for/31 /launches/0/body/16/body/11
     r2[0] = wmma_f32_16x16x16_f16_w32(r21[0], r20[0], r2[0]);
     r2[1] = wmma_f32_16x16x16_f16_w32(r21[1], r20[0], r2[1]);
     r2[2] = wmma_f32_16x16x16_f16_w32(r21[2], r20[0], r2[2]);
     r2[3] = wmma_f32_16x16x16_f16_w32(r21[3], r20[0], r2[3]);
+    // @body/13/for/32 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_117 = load_lds<vec<f16, 4>>(lds, a_113 + 16384u);
       r20[0][0] = x_117[0];
@@ -818,6 +865,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r20[0][14] = x_120[2];
       r20[0][15] = x_120[3];
     }
+    // @body/13/for/33 /launches/0/body/16/body/11
     {
       const vec<f16, 8> x_121 = load_lds<vec<f16, 8>>(lds, a_103 + 12288u);
       r21[0][0] = x_121[0];
@@ -892,11 +940,13 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
       r21[3][14] = x_128[6];
       r21[3][15] = x_128[7];
     }
+    // @body/13/for/34 /launches/0/body/16/body/11
     r2[0] = wmma_f32_16x16x16_f16_w32(r21[0], r20[0], r2[0]);
     r2[1] = wmma_f32_16x16x16_f16_w32(r21[1], r20[0], r2[1]);
     r2[2] = wmma_f32_16x16x16_f16_w32(r21[2], r20[0], r2[2]);
     r2[3] = wmma_f32_16x16x16_f16_w32(r21[3], r20[0], r2[3]);
   }
+  // @body/14 /launches/0/body/17
   {
     r2[0][0] = pick<f32>((r4[0] == 0x0p+0f), 0x0p+0f, (r2[0][0] / r4[0]));
   }
@@ -993,6 +1043,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
   {
     r2[3][7] = pick<f32>((r4[0] == 0x0p+0f), 0x0p+0f, (r2[3][7] / r4[0]));
   }
+  // @body/15 /launches/0/body/18
   {
     r22[0][0] = (f16)(r2[0][0]);
     r22[0][1] = (f16)(r2[0][1]);
@@ -1027,6 +1078,7 @@ extern "C" KILN_KERNEL(128) void flash_attention_0(const void* __restrict__ p0, 
     r22[3][6] = (f16)(r2[3][6]);
     r22[3][7] = (f16)(r2[3][7]);
   }
+  // @body/16 /launches/0/body/18
   {
     const i64 u_130 = (((bz * 262144) + (by * 65536)) + ((bx * 64) * 128));
     store_global<f16, 2>(p3, u_130, l_129, r22[0][0]);

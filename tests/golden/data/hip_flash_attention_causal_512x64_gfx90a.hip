@@ -64,7 +64,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
   vec<f16, 4> r17[4];
   vec<f16, 4> r18[4];
   vec<f16, 4> r19[4];
+  // @body/0 /launches/0/body/10
   const i32 v0 = (i32)((u32)(by) / 2u);
+  // @body/1 /launches/0/body/12
   {
     const u32 u_2 = (u32)((((bz * 262144) + (by * 65536)) + ((bx * 64) * 128)));
     const vec<f16, 8> x_3 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0);
@@ -72,27 +74,35 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     const vec<f16, 8> x_4 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0 + 4096u);
     r0[1] = x_4;
   }
+  // @body/2 /launches/0/body/12
   {
     store_lds<vec<f16, 8>>(lds, a_7, r0[0]);
     store_lds<vec<f16, 8>>(lds, a_7 + 4096u, r0[1]);
   }
+  // @body/3 /launches/0/body/13
   r2[0] = vec<f32, 4>(0x0p+0f);
   r2[1] = vec<f32, 4>(0x0p+0f);
   r2[2] = vec<f32, 4>(0x0p+0f);
   r2[3] = vec<f32, 4>(0x0p+0f);
+  // @body/4 /launches/0/body/14
   r3[0] = (-__builtin_inff());
+  // @body/5 /launches/0/body/15
   r4[0] = 0x0p+0f;
+  // @body/6 /launches/0/body/16
   barrier();
+  // @body/7 /launches/0/body/16
   {
     const vec<f16, 8> x_11 = load_lds<vec<f16, 8>>(lds, a_10);
     r5[0] = __builtin_shufflevector(x_11, x_11, 0, 1, 2, 3);
     r5[1] = __builtin_shufflevector(x_11, x_11, 4, 5, 6, 7);
   }
+  // @body/8 /launches/0/body/16
   {
     const vec<f16, 8> x_13 = load_lds<vec<f16, 8>>(lds, a_12);
     r6[0] = __builtin_shufflevector(x_13, x_13, 0, 1, 2, 3);
     r6[1] = __builtin_shufflevector(x_13, x_13, 4, 5, 6, 7);
   }
+  // @body/9 /launches/0/body/16/body/0
   {
     const u32 u_15 = (u32)(((bz * 131072) + (v0 * 65536)));
     const vec<f16, 8> x_16 = load_buffer<vec<f16, 8>>(b_14, u_15, l_0);
@@ -100,6 +110,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     const vec<f16, 8> x_17 = load_buffer<vec<f16, 8>>(b_14, u_15, l_0 + 4096u);
     r7[1] = x_17;
   }
+  // @body/10 /launches/0/body/16/body/1
   {
     const u32 u_20 = (u32)(((bz * 131072) + (v0 * 65536)));
     const vec<f16, 8> x_21 = load_buffer<vec<f16, 8>>(b_19, u_20, l_18);
@@ -107,14 +118,18 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     const vec<f16, 8> x_22 = load_buffer<vec<f16, 8>>(b_19, u_20, l_18 + 128u);
     r8[1] = x_22;
   }
+  // @body/11 /launches/0/body/16/body/11
   const i32 e_23 = ((bx + 1) * 64);
   #pragma clang loop unroll(disable)
   for (i32 v1 = 0; v1 < e_23; v1 += 64) {
+    // @body/11/for/0 /launches/0/body/16/body/0
     barrier();
+    // @body/11/for/1 /launches/0/body/16/body/0
     {
       store_lds<vec<f16, 8>>(lds, a_7 + 8192u, r7[0]);
       store_lds<vec<f16, 8>>(lds, a_7 + 12288u, r7[1]);
     }
+    // @body/11/for/2 /launches/0/body/16/body/1
     {
       store_lds<vec<f16, 2>>(lds, a_26 + 16384u, vec<f16, 2>{f16(r8[0][0]), f16(r8[1][0])});
       store_lds<vec<f16, 2>>(lds, a_27 + 16512u, vec<f16, 2>{f16(r8[0][1]), f16(r8[1][1])});
@@ -125,8 +140,11 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       store_lds<vec<f16, 2>>(lds, a_32 + 17152u, vec<f16, 2>{f16(r8[0][6]), f16(r8[1][6])});
       store_lds<vec<f16, 2>>(lds, a_33 + 17280u, vec<f16, 2>{f16(r8[0][7]), f16(r8[1][7])});
     }
+    // @body/11/for/3 /launches/0/body/16/body/2
     barrier();
+    // @body/11/for/4 /launches/0/body/16/body/1
     const i32 v13 = smaller<i32>((v1 + 64), ((i32)((u32)((((bx + 1) * 64) - 1)) / 64u) * 64));
+    // @body/11/for/5 /launches/0/body/16/body/0
     {
       const u32 u_34 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
       const vec<f16, 8> x_35 = load_buffer<vec<f16, 8>>(b_14, u_34, l_0);
@@ -134,6 +152,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       const vec<f16, 8> x_36 = load_buffer<vec<f16, 8>>(b_14, u_34, l_0 + 4096u);
       r7[1] = x_36;
     }
+    // @body/11/for/6 /launches/0/body/16/body/1
     {
       const u32 u_37 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
       const vec<f16, 8> x_38 = load_buffer<vec<f16, 8>>(b_19, u_37, l_18);
@@ -141,7 +160,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       const vec<f16, 8> x_39 = load_buffer<vec<f16, 8>>(b_19, u_37, l_18 + 128u);
       r8[1] = x_39;
     }
+    // @body/11/for/7 /launches/0/body/16/body/1
     KILN_SCHED_FENCE(0);
+    // @body/11/for/8 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_42 = load_lds<vec<f16, 8>>(lds, a_41 + 8192u);
       r12[0] = __builtin_shufflevector(x_42, x_42, 0, 1, 2, 3);
@@ -156,6 +177,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       r12[6] = __builtin_shufflevector(x_45, x_45, 0, 1, 2, 3);
       r12[7] = __builtin_shufflevector(x_45, x_45, 4, 5, 6, 7);
     }
+    // @body/11/for/9 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_47 = load_lds<vec<f16, 8>>(lds, a_46 + 8192u);
       r13[0] = __builtin_shufflevector(x_47, x_47, 0, 1, 2, 3);
@@ -170,7 +192,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       r13[6] = __builtin_shufflevector(x_50, x_50, 0, 1, 2, 3);
       r13[7] = __builtin_shufflevector(x_50, x_50, 4, 5, 6, 7);
     }
+    // @body/11/for/10 /launches/0/body/16/body/2
     KILN_SCHED_FENCE(0);
+    // @body/11/for/11 /launches/0/body/16/body/2
     r11[0] = mfma_f32_16x16x16f16(r12[0], r5[0], vec<f32, 4>(0));
     r11[1] = mfma_f32_16x16x16f16(r12[2], r5[0], vec<f32, 4>(0));
     r11[2] = mfma_f32_16x16x16f16(r12[4], r5[0], vec<f32, 4>(0));
@@ -179,6 +203,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     r11[1] = mfma_f32_16x16x16f16(r12[3], r5[1], r11[1]);
     r11[2] = mfma_f32_16x16x16f16(r12[5], r5[1], r11[2]);
     r11[3] = mfma_f32_16x16x16f16(r12[7], r5[1], r11[3]);
+    // @body/11/for/12 /launches/0/body/16/body/2
     r11[0] = mfma_f32_16x16x16f16(r13[0], r6[0], r11[0]);
     r11[1] = mfma_f32_16x16x16f16(r13[2], r6[0], r11[1]);
     r11[2] = mfma_f32_16x16x16f16(r13[4], r6[0], r11[2]);
@@ -187,6 +212,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     r11[1] = mfma_f32_16x16x16f16(r13[3], r6[1], r11[1]);
     r11[2] = mfma_f32_16x16x16f16(r13[5], r6[1], r11[2]);
     r11[3] = mfma_f32_16x16x16f16(r13[7], r6[1], r11[3]);
+    // @body/11/for/13 /launches/0/body/16/body/3
     {
       const bool v4 = ((v1 + (i32)(l_52)) <= ((bx * 64) + (i32)(l_51)));
       r11[0][0] = pick<f32>(v4, (r11[0][0] * 0x1.715476p-3f), (-__builtin_inff()));
@@ -251,9 +277,11 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       const bool v4 = ((v1 + (i32)(l_52 + 51u)) <= ((bx * 64) + (i32)(l_51)));
       r11[3][3] = pick<f32>(v4, (r11[3][3] * 0x1.715476p-3f), (-__builtin_inff()));
     }
+    // @body/11/for/14 /launches/0/body/16/body/4
     {
       r14[0] = r3[0];
     }
+    // @body/11/for/15 /launches/0/body/16/body/5
     {
       f32 y_53 = r11[0][0];
       bool n_54 = false;
@@ -285,12 +313,14 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       y_53 = maximum<f32>(y_53, exchange<32>(y_53, lane));
       r3[0] = maximum<f32>(r3[0], y_53);
     }
+    // @body/11/for/16 /launches/0/body/16/body/6
     {
       const f32 v6 = pick<f32>((r3[0] == (-__builtin_inff())), 0x0p+0f, r3[0]);
       r15[0] = v6;
       r14[0] = exp2_f32((r14[0] - v6));
       r4[0] = (r4[0] * r14[0]);
     }
+    // @body/11/for/17 /launches/0/body/16/body/7
     {
       r11[0][0] = exp2_f32((r11[0][0] - r15[0]));
     }
@@ -339,12 +369,14 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     {
       r11[3][3] = exp2_f32((r11[3][3] - r15[0]));
     }
+    // @body/11/for/18 /launches/0/body/16/body/8
     {
       f32 y_55 = ((((r11[0][0] + r11[0][1]) + (r11[0][2] + r11[0][3])) + ((r11[1][0] + r11[1][1]) + (r11[1][2] + r11[1][3]))) + (((r11[2][0] + r11[2][1]) + (r11[2][2] + r11[2][3])) + ((r11[3][0] + r11[3][1]) + (r11[3][2] + r11[3][3]))));
       y_55 = (y_55 + exchange<16>(y_55, lane));
       y_55 = (y_55 + exchange<32>(y_55, lane));
       r4[0] = (r4[0] + y_55);
     }
+    // @body/11/for/19 /launches/0/body/16/body/9
     {
       r2[0][0] = (r2[0][0] * r14[0]);
     }
@@ -393,6 +425,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     {
       r2[3][3] = (r2[3][3] * r14[0]);
     }
+    // @body/11/for/20 /launches/0/body/16/body/10
     {
       r16[0][0] = (f16)(r11[0][0]);
       r16[0][1] = (f16)(r11[0][1]);
@@ -411,6 +444,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       r16[3][2] = (f16)(r11[3][2]);
       r16[3][3] = (f16)(r11[3][3]);
     }
+    // @body/11/for/21 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_61 = load_lds<vec<f16, 4>>(lds, a_57 + 16384u);
       r17[0] = x_61;
@@ -421,6 +455,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       const vec<f16, 4> x_64 = load_lds<vec<f16, 4>>(lds, a_60 + 22528u);
       r17[3] = x_64;
     }
+    // @body/11/for/22 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_65 = load_lds<vec<f16, 4>>(lds, a_59 + 16384u);
       r18[0] = x_65;
@@ -431,11 +466,14 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       const vec<f16, 4> x_68 = load_lds<vec<f16, 4>>(lds, a_58 + 22528u);
       r18[3] = x_68;
     }
+    // @body/11/for/23 /launches/0/body/16/body/11
     KILN_SCHED_FENCE(0);
+    // @body/11/for/24 /launches/0/body/16/body/11
     r2[0] = mfma_f32_16x16x16f16(r17[0], r16[0], r2[0]);
     r2[1] = mfma_f32_16x16x16f16(r17[1], r16[0], r2[1]);
     r2[2] = mfma_f32_16x16x16f16(r17[2], r16[0], r2[2]);
     r2[3] = mfma_f32_16x16x16f16(r17[3], r16[0], r2[3]);
+    // @body/11/for/25 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_73 = load_lds<vec<f16, 4>>(lds, a_69 + 16384u);
       r17[0] = x_73;
@@ -446,11 +484,14 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       const vec<f16, 4> x_76 = load_lds<vec<f16, 4>>(lds, a_72 + 22528u);
       r17[3] = x_76;
     }
+    // @body/11/for/26 /launches/0/body/16/body/11
     KILN_SCHED_FENCE(0);
+    // @body/11/for/27 /launches/0/body/16/body/11
     r2[0] = mfma_f32_16x16x16f16(r18[0], r16[1], r2[0]);
     r2[1] = mfma_f32_16x16x16f16(r18[1], r16[1], r2[1]);
     r2[2] = mfma_f32_16x16x16f16(r18[2], r16[1], r2[2]);
     r2[3] = mfma_f32_16x16x16f16(r18[3], r16[1], r2[3]);
+    // @body/11/for/28 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_77 = load_lds<vec<f16, 4>>(lds, a_71 + 16384u);
       r18[0] = x_77;
@@ -461,16 +502,20 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
       const vec<f16, 4> x_80 = load_lds<vec<f16, 4>>(lds, a_70 + 22528u);
       r18[3] = x_80;
     }
+    // @body/11/for/29 /launches/0/body/16/body/11
     KILN_SCHED_FENCE(0);
+    // @body/11/for/30 /launches/0/body/16/body/11
     r2[0] = mfma_f32_16x16x16f16(r17[0], r16[2], r2[0]);
     r2[1] = mfma_f32_16x16x16f16(r17[1], r16[2], r2[1]);
     r2[2] = mfma_f32_16x16x16f16(r17[2], r16[2], r2[2]);
     r2[3] = mfma_f32_16x16x16f16(r17[3], r16[2], r2[3]);
+    // @body/11/for/31 /launches/0/body/16/body/11
     r2[0] = mfma_f32_16x16x16f16(r18[0], r16[3], r2[0]);
     r2[1] = mfma_f32_16x16x16f16(r18[1], r16[3], r2[1]);
     r2[2] = mfma_f32_16x16x16f16(r18[2], r16[3], r2[2]);
     r2[3] = mfma_f32_16x16x16f16(r18[3], r16[3], r2[3]);
   }
+  // @body/12 /launches/0/body/17
   {
     r2[0][0] = pick<f32>((r4[0] == 0x0p+0f), 0x0p+0f, (r2[0][0] / r4[0]));
   }
@@ -519,6 +564,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
   {
     r2[3][3] = pick<f32>((r4[0] == 0x0p+0f), 0x0p+0f, (r2[3][3] / r4[0]));
   }
+  // @body/13 /launches/0/body/18
   {
     r19[0][0] = (f16)(r2[0][0]);
     r19[0][1] = (f16)(r2[0][1]);
@@ -537,6 +583,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void flash_attention_0(const void* __restri
     r19[3][2] = (f16)(r2[3][2]);
     r19[3][3] = (f16)(r2[3][3]);
   }
+  // @body/14 /launches/0/body/18
   {
     const i64 u_82 = (((bz * 262144) + (by * 65536)) + ((bx * 64) * 128));
     store_global<vec<f16, 4>, 8>(p3, u_82, l_81, r19[0]);

@@ -66,7 +66,9 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
   vec<f16, 8> r19[2];
   vec<f16, 8> r20[2];
   vec<f16, 16> r21[2];
+  // @body/0 /launches/0/body/10
   const i32 v0 = (i32)((u32)(by) / 2u);
+  // @body/1 /launches/0/body/12
   {
     const u32 u_2 = (u32)((((bz * 262144) + (by * 65536)) + ((bx * 64) * 128)));
     const vec<f16, 8> x_3 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0);
@@ -78,33 +80,43 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
     const vec<f16, 8> x_6 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0 + 6144u);
     r0[3] = x_6;
   }
+  // @body/2 /launches/0/body/12
   {
     store_lds<vec<f16, 8>>(lds, a_9, r0[0]);
     store_lds<vec<f16, 8>>(lds, a_9 + 2048u, r0[1]);
     store_lds<vec<f16, 8>>(lds, a_9 + 4096u, r0[2]);
     store_lds<vec<f16, 8>>(lds, a_9 + 6144u, r0[3]);
   }
+  // @body/3 /launches/0/body/13
   r2[0] = vec<f32, 16>(0x0p+0f);
   r2[1] = vec<f32, 16>(0x0p+0f);
+  // @body/4 /launches/0/body/14
   r3[0] = (-__builtin_inff());
+  // @body/5 /launches/0/body/15
   r4[0] = 0x0p+0f;
+  // @body/6 /launches/0/body/16
   barrier();
+  // @body/7 /launches/0/body/16
   {
     const vec<f16, 8> x_13 = load_lds<vec<f16, 8>>(lds, a_12);
     r5[0] = x_13;
   }
+  // @body/8 /launches/0/body/16
   {
     const vec<f16, 8> x_15 = load_lds<vec<f16, 8>>(lds, a_14);
     r6[0] = x_15;
   }
+  // @body/9 /launches/0/body/16
   {
     const vec<f16, 8> x_17 = load_lds<vec<f16, 8>>(lds, a_16);
     r7[0] = x_17;
   }
+  // @body/10 /launches/0/body/16
   {
     const vec<f16, 8> x_19 = load_lds<vec<f16, 8>>(lds, a_18);
     r8[0] = x_19;
   }
+  // @body/11 /launches/0/body/16/body/0
   {
     const u32 u_21 = (u32)(((bz * 131072) + (v0 * 65536)));
     const vec<f16, 8> x_22 = load_buffer<vec<f16, 8>>(b_20, u_21, l_0);
@@ -116,6 +128,7 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
     const vec<f16, 8> x_25 = load_buffer<vec<f16, 8>>(b_20, u_21, l_0 + 6144u);
     r9[3] = x_25;
   }
+  // @body/12 /launches/0/body/16/body/1
   {
     const u32 u_28 = (u32)(((bz * 131072) + (v0 * 65536)));
     const vec<f16, 8> x_29 = load_buffer<vec<f16, 8>>(b_27, u_28, l_26);
@@ -127,16 +140,20 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
     const vec<f16, 8> x_32 = load_buffer<vec<f16, 8>>(b_27, u_28, l_26 + 384u);
     r10[3] = x_32;
   }
+  // @body/13 /launches/0/body/16/body/11
   const i32 e_33 = ((bx + 1) * 64);
   #pragma clang loop unroll(disable)
   for (i32 v1 = 0; v1 < e_33; v1 += 64) {
+    // @body/13/for/0 /launches/0/body/16/body/0
     barrier();
+    // @body/13/for/1 /launches/0/body/16/body/0
     {
       store_lds<vec<f16, 8>>(lds, a_9 + 8192u, r9[0]);
       store_lds<vec<f16, 8>>(lds, a_9 + 10240u, r9[1]);
       store_lds<vec<f16, 8>>(lds, a_9 + 12288u, r9[2]);
       store_lds<vec<f16, 8>>(lds, a_9 + 14336u, r9[3]);
     }
+    // @body/13/for/2 /launches/0/body/16/body/1
     {
       store_lds<vec<f16, 4>>(lds, a_36 + 16384u, vec<f16, 4>{f16(r10[0][0]), f16(r10[1][0]), f16(r10[2][0]), f16(r10[3][0])});
       store_lds<vec<f16, 4>>(lds, a_36 + 16512u, vec<f16, 4>{f16(r10[0][1]), f16(r10[1][1]), f16(r10[2][1]), f16(r10[3][1])});
@@ -147,8 +164,11 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       store_lds<vec<f16, 4>>(lds, a_39 + 17152u, vec<f16, 4>{f16(r10[0][6]), f16(r10[1][6]), f16(r10[2][6]), f16(r10[3][6])});
       store_lds<vec<f16, 4>>(lds, a_39 + 17280u, vec<f16, 4>{f16(r10[0][7]), f16(r10[1][7]), f16(r10[2][7]), f16(r10[3][7])});
     }
+    // @body/13/for/3 /launches/0/body/16/body/2
     barrier();
+    // @body/13/for/4 /launches/0/body/16/body/1
     const i32 v13 = smaller<i32>((v1 + 64), ((i32)((u32)((((bx + 1) * 64) - 1)) / 64u) * 64));
+    // @body/13/for/5 /launches/0/body/16/body/0
     {
       const u32 u_40 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
       const vec<f16, 8> x_41 = load_buffer<vec<f16, 8>>(b_20, u_40, l_0);
@@ -160,6 +180,7 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       const vec<f16, 8> x_44 = load_buffer<vec<f16, 8>>(b_20, u_40, l_0 + 6144u);
       r9[3] = x_44;
     }
+    // @body/13/for/6 /launches/0/body/16/body/1
     {
       const u32 u_45 = (u32)((((bz * 131072) + (v0 * 65536)) + (v13 * 128)));
       const vec<f16, 8> x_46 = load_buffer<vec<f16, 8>>(b_27, u_45, l_26);
@@ -171,42 +192,55 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       const vec<f16, 8> x_49 = load_buffer<vec<f16, 8>>(b_27, u_45, l_26 + 384u);
       r10[3] = x_49;
     }
+    // @body/13/for/7 /launches/0/body/16/body/1
     KILN_SCHED_FENCE(0);
+    // @body/13/for/8 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_52 = load_lds<vec<f16, 8>>(lds, a_51 + 8192u);
       r14[0] = x_52;
       const vec<f16, 8> x_53 = load_lds<vec<f16, 8>>(lds, a_51 + 12288u);
       r14[1] = x_53;
     }
+    // @body/13/for/9 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_55 = load_lds<vec<f16, 8>>(lds, a_54 + 8192u);
       r15[0] = x_55;
       const vec<f16, 8> x_56 = load_lds<vec<f16, 8>>(lds, a_54 + 12288u);
       r15[1] = x_56;
     }
+    // @body/13/for/10 /launches/0/body/16/body/2
     KILN_SCHED_FENCE(0);
+    // @body/13/for/11 /launches/0/body/16/body/2
     r13[0] = mfma_f32_32x32x16_f16(r14[0], r5[0], vec<f32, 16>(0));
     r13[1] = mfma_f32_32x32x16_f16(r14[1], r5[0], vec<f32, 16>(0));
+    // @body/13/for/12 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_58 = load_lds<vec<f16, 8>>(lds, a_57 + 8192u);
       r14[0] = x_58;
       const vec<f16, 8> x_59 = load_lds<vec<f16, 8>>(lds, a_57 + 12288u);
       r14[1] = x_59;
     }
+    // @body/13/for/13 /launches/0/body/16/body/2
     KILN_SCHED_FENCE(0);
+    // @body/13/for/14 /launches/0/body/16/body/2
     r13[0] = mfma_f32_32x32x16_f16(r15[0], r6[0], r13[0]);
     r13[1] = mfma_f32_32x32x16_f16(r15[1], r6[0], r13[1]);
+    // @body/13/for/15 /launches/0/body/16/body/2
     {
       const vec<f16, 8> x_61 = load_lds<vec<f16, 8>>(lds, a_60 + 8192u);
       r15[0] = x_61;
       const vec<f16, 8> x_62 = load_lds<vec<f16, 8>>(lds, a_60 + 12288u);
       r15[1] = x_62;
     }
+    // @body/13/for/16 /launches/0/body/16/body/2
     KILN_SCHED_FENCE(0);
+    // @body/13/for/17 /launches/0/body/16/body/2
     r13[0] = mfma_f32_32x32x16_f16(r14[0], r7[0], r13[0]);
     r13[1] = mfma_f32_32x32x16_f16(r14[1], r7[0], r13[1]);
+    // @body/13/for/18 /launches/0/body/16/body/2
     r13[0] = mfma_f32_32x32x16_f16(r15[0], r8[0], r13[0]);
     r13[1] = mfma_f32_32x32x16_f16(r15[1], r8[0], r13[1]);
+    // @body/13/for/19 /launches/0/body/16/body/3
     {
       const bool v4 = ((v1 + (i32)(l_64)) <= ((bx * 64) + (i32)(l_63)));
       r13[0][0] = pick<f32>(v4, (r13[0][0] * 0x1.715476p-3f), (-__builtin_inff()));
@@ -335,9 +369,11 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       const bool v4 = ((v1 + (i32)(l_64 + 59u)) <= ((bx * 64) + (i32)(l_63)));
       r13[1][15] = pick<f32>(v4, (r13[1][15] * 0x1.715476p-3f), (-__builtin_inff()));
     }
+    // @body/13/for/20 /launches/0/body/16/body/4
     {
       r16[0] = r3[0];
     }
+    // @body/13/for/21 /launches/0/body/16/body/5
     {
       f32 y_65 = r13[0][0];
       bool n_66 = false;
@@ -392,12 +428,14 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       y_65 = maximum<f32>(y_65, exchange<32>(y_65, lane));
       r3[0] = maximum<f32>(r3[0], y_65);
     }
+    // @body/13/for/22 /launches/0/body/16/body/6
     {
       const f32 v6 = pick<f32>((r3[0] == (-__builtin_inff())), 0x0p+0f, r3[0]);
       r17[0] = v6;
       r16[0] = exp2_f32((r16[0] - v6));
       r4[0] = (r4[0] * r16[0]);
     }
+    // @body/13/for/23 /launches/0/body/16/body/7
     {
       r13[0][0] = exp2_f32((r13[0][0] - r17[0]));
     }
@@ -494,11 +532,13 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
     {
       r13[1][15] = exp2_f32((r13[1][15] - r17[0]));
     }
+    // @body/13/for/24 /launches/0/body/16/body/8
     {
       f32 y_67 = (((((r13[0][0] + r13[0][1]) + (r13[0][2] + r13[0][3])) + ((r13[0][4] + r13[0][5]) + (r13[0][6] + r13[0][7]))) + (((r13[0][8] + r13[0][9]) + (r13[0][10] + r13[0][11])) + ((r13[0][12] + r13[0][13]) + (r13[0][14] + r13[0][15])))) + ((((r13[1][0] + r13[1][1]) + (r13[1][2] + r13[1][3])) + ((r13[1][4] + r13[1][5]) + (r13[1][6] + r13[1][7]))) + (((r13[1][8] + r13[1][9]) + (r13[1][10] + r13[1][11])) + ((r13[1][12] + r13[1][13]) + (r13[1][14] + r13[1][15])))));
       y_67 = (y_67 + exchange<32>(y_67, lane));
       r4[0] = (r4[0] + y_67);
     }
+    // @body/13/for/25 /launches/0/body/16/body/9
     {
       r2[0][0] = (r2[0][0] * r16[0]);
     }
@@ -595,6 +635,7 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
     {
       r2[1][15] = (r2[1][15] * r16[0]);
     }
+    // @body/13/for/26 /launches/0/body/16/body/10
     {
       r18[0][0] = (f16)(r13[0][0]);
       r18[0][1] = (f16)(r13[0][1]);
@@ -629,6 +670,7 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       r18[3][6] = (f16)(r13[1][14]);
       r18[3][7] = (f16)(r13[1][15]);
     }
+    // @body/13/for/27 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_71 = load_lds<vec<f16, 4>>(lds, a_69 + 16384u);
       r19[0][0] = x_71[0];
@@ -651,6 +693,7 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       r19[1][6] = x_74[2];
       r19[1][7] = x_74[3];
     }
+    // @body/13/for/28 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_77 = load_lds<vec<f16, 4>>(lds, a_75 + 16384u);
       r20[0][0] = x_77[0];
@@ -673,9 +716,12 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       r20[1][6] = x_80[2];
       r20[1][7] = x_80[3];
     }
+    // @body/13/for/29 /launches/0/body/16/body/11
     KILN_SCHED_FENCE(0);
+    // @body/13/for/30 /launches/0/body/16/body/11
     r2[0] = mfma_f32_32x32x16_f16(r19[0], r18[0], r2[0]);
     r2[1] = mfma_f32_32x32x16_f16(r19[1], r18[0], r2[1]);
+    // @body/13/for/31 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_83 = load_lds<vec<f16, 4>>(lds, a_81 + 16384u);
       r19[0][0] = x_83[0];
@@ -698,9 +744,12 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       r19[1][6] = x_86[2];
       r19[1][7] = x_86[3];
     }
+    // @body/13/for/32 /launches/0/body/16/body/11
     KILN_SCHED_FENCE(0);
+    // @body/13/for/33 /launches/0/body/16/body/11
     r2[0] = mfma_f32_32x32x16_f16(r20[0], r18[1], r2[0]);
     r2[1] = mfma_f32_32x32x16_f16(r20[1], r18[1], r2[1]);
+    // @body/13/for/34 /launches/0/body/16/body/11
     {
       const vec<f16, 4> x_89 = load_lds<vec<f16, 4>>(lds, a_87 + 16384u);
       r20[0][0] = x_89[0];
@@ -723,12 +772,16 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
       r20[1][6] = x_92[2];
       r20[1][7] = x_92[3];
     }
+    // @body/13/for/35 /launches/0/body/16/body/11
     KILN_SCHED_FENCE(0);
+    // @body/13/for/36 /launches/0/body/16/body/11
     r2[0] = mfma_f32_32x32x16_f16(r19[0], r18[2], r2[0]);
     r2[1] = mfma_f32_32x32x16_f16(r19[1], r18[2], r2[1]);
+    // @body/13/for/37 /launches/0/body/16/body/11
     r2[0] = mfma_f32_32x32x16_f16(r20[0], r18[3], r2[0]);
     r2[1] = mfma_f32_32x32x16_f16(r20[1], r18[3], r2[1]);
   }
+  // @body/14 /launches/0/body/17
   {
     r2[0][0] = pick<f32>((r4[0] == 0x0p+0f), 0x0p+0f, (r2[0][0] / r4[0]));
   }
@@ -825,6 +878,7 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
   {
     r2[1][15] = pick<f32>((r4[0] == 0x0p+0f), 0x0p+0f, (r2[1][15] / r4[0]));
   }
+  // @body/15 /launches/0/body/18
   {
     r21[0][0] = (f16)(r2[0][0]);
     r21[0][1] = (f16)(r2[0][1]);
@@ -859,6 +913,7 @@ extern "C" KILN_KERNEL_WAVES(128, 2) void flash_attention_0(const void* __restri
     r21[1][14] = (f16)(r2[1][14]);
     r21[1][15] = (f16)(r2[1][15]);
   }
+  // @body/16 /launches/0/body/18
   {
     const i64 u_94 = (((bz * 262144) + (by * 65536)) + ((bx * 64) * 128));
     store_global<vec<f16, 4>, 8>(p3, u_94, l_93, __builtin_shufflevector(r21[0], r21[0], 0, 1, 2, 3));

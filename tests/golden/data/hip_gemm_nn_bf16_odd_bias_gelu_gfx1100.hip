@@ -51,8 +51,10 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
   f32 r9[8];
   bf16 r10[8];
   vec<bf16, 8> r11[2];
+  // @body/0 /launches/0/body/3
   r0[0] = vec<f32, 8>(0x0p+0f);
   r0[1] = vec<f32, 8>(0x0p+0f);
+  // @body/1 /launches/0/body/4/body/0
   {
     const i32 i_1 = (by * 64) + (i32)(wave);
     const u32 u_3 = (u32)(((by * 64) * 258));
@@ -81,6 +83,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     const bf16 x_18 = load_buffer<bf16>(b_2, u_3, m_19 ? l_0 + 14448u : buffer_outside);
     r1[7] = x_18;
   }
+  // @body/2 /launches/0/body/4/body/1
   {
     const i32 i_22 = (bx * 64) + (i32)(l_21);
     const u32 u_24 = (u32)(((bx * 64) * 2));
@@ -102,10 +105,13 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     const bf16 x_33 = load_buffer<bf16>(b_23, u_24, m_26 ? l_20 + 3598u : buffer_outside);
     r2[7] = x_33;
   }
+  // @body/3 /launches/0/body/4/body/2
   const i32 e_34 = 129;
   #pragma clang loop unroll(disable)
   for (i32 v0 = 0; v0 < e_34; v0 += 32) {
+    // @body/3/for/0 /launches/0/body/4/body/0
     barrier();
+    // @body/3/for/1 /launches/0/body/4/body/0
     {
       store_lds<bf16>(lds, a_37, r1[0]);
       store_lds<bf16>(lds, a_37 + 512u, r1[1]);
@@ -116,11 +122,15 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       store_lds<bf16>(lds, a_37 + 3072u, r1[6]);
       store_lds<bf16>(lds, a_37 + 3584u, r1[7]);
     }
+    // @body/3/for/2 /launches/0/body/4/body/1
     {
       store_lds<vec<bf16, 8>>(lds, a_40 + 4096u, vec<bf16, 8>{r2[0], r2[1], r2[2], r2[3], r2[4], r2[5], r2[6], r2[7]});
     }
+    // @body/3/for/3 /launches/0/body/4/body/2
     barrier();
+    // @body/3/for/4 /launches/0/body/4/body/1
     const i32 v6 = smaller<i32>((v0 + 32), 128);
+    // @body/3/for/5 /launches/0/body/4/body/0
     {
       const i32 i_41 = (by * 64) + (i32)(wave);
       const i32 i_42 = v6 + (i32)(lane);
@@ -150,6 +160,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       const bf16 x_58 = load_buffer<bf16>(b_2, u_43, m_59 ? l_0 + 14448u : buffer_outside);
       r1[7] = x_58;
     }
+    // @body/3/for/6 /launches/0/body/4/body/1
     {
       const i32 i_61 = v6 + (i32)(l_60);
       const i32 i_62 = (bx * 64) + (i32)(l_21);
@@ -179,7 +190,9 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       const bf16 x_78 = load_buffer<bf16>(b_23, u_63, m_79 ? l_20 + 3598u : buffer_outside);
       r2[7] = x_78;
     }
+    // @body/3/for/7 /launches/0/body/4/body/1
     KILN_SCHED_FENCE(0);
+    // @body/3/for/8 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_84 = load_lds<vec<bf16, 8>>(lds, a_82);
       r5[0][0] = x_84[0];
@@ -218,6 +231,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r5[1][14] = x_87[6];
       r5[1][15] = x_87[7];
     }
+    // @body/3/for/9 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_91 = load_lds<vec<bf16, 8>>(lds, a_89 + 4096u);
       r6[0][0] = x_91[0];
@@ -238,6 +252,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r6[0][14] = x_92[6];
       r6[0][15] = x_92[7];
     }
+    // @body/3/for/10 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_95 = load_lds<vec<bf16, 8>>(lds, a_93);
       r7[0][0] = x_95[0];
@@ -276,6 +291,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r7[1][14] = x_98[6];
       r7[1][15] = x_98[7];
     }
+    // @body/3/for/11 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_101 = load_lds<vec<bf16, 8>>(lds, a_99 + 4096u);
       r8[0][0] = x_101[0];
@@ -296,12 +312,16 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r8[0][14] = x_102[6];
       r8[0][15] = x_102[7];
     }
+    // @body/3/for/12 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/13 /launches/0/body/4/body/2
     r0[0] = wmma_f32_16x16x16_bf16_w32(r6[0], r5[0], r0[0]);
     r0[1] = wmma_f32_16x16x16_bf16_w32(r6[0], r5[1], r0[1]);
+    // @body/3/for/14 /launches/0/body/4/body/2
     r0[0] = wmma_f32_16x16x16_bf16_w32(r8[0], r7[0], r0[0]);
     r0[1] = wmma_f32_16x16x16_bf16_w32(r8[0], r7[1], r0[1]);
   }
+  // @body/4 /launches/0/body/6
   {
     const i32 i_105 = (bx * 64) + (i32)(l_104);
     const u32 u_107 = (u32)(((bx * 64) * 2));
@@ -330,6 +350,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     const bf16 x_122 = load_buffer<bf16>(b_106, u_107, m_123 ? l_103 + 28u : buffer_outside);
     r10[7] = x_122;
   }
+  // @body/5 /launches/0/body/6
   {
     r9[0] = from_bf16(r10[0]);
     r9[1] = from_bf16(r10[1]);
@@ -340,6 +361,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     r9[6] = from_bf16(r10[6]);
     r9[7] = from_bf16(r10[7]);
   }
+  // @body/6 /launches/0/body/7
   {
     r0[0][0] = (r0[0][0] + r9[0]);
   }
@@ -388,6 +410,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
   {
     r0[1][7] = (r0[1][7] + r9[7]);
   }
+  // @body/7 /launches/0/body/8
   {
     const f32 v5 = r0[0][0];
     r0[0][0] = ((0x1p-1f * v5) * (0x1p+0f + erf_f32((v5 * 0x1.6a09e6p-1f))));
@@ -452,6 +475,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     const f32 v5 = r0[1][7];
     r0[1][7] = ((0x1p-1f * v5) * (0x1p+0f + erf_f32((v5 * 0x1.6a09e6p-1f))));
   }
+  // @body/8 /launches/0/body/9
   {
     r11[0][0] = to_bf16((f32)(r0[0][0]));
     r11[0][1] = to_bf16((f32)(r0[0][1]));
@@ -470,6 +494,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     r11[1][6] = to_bf16((f32)(r0[1][6]));
     r11[1][7] = to_bf16((f32)(r0[1][7]));
   }
+  // @body/9 /launches/0/body/9
   {
     const i32 i_126 = (by * 64) + (i32)(l_124);
     const i32 i_127 = (bx * 64) + (i32)(l_104);

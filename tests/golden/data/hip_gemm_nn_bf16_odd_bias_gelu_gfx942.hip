@@ -54,7 +54,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
   vec<f32, 4> r9[4];
   vec<bf16, 4> r10[4];
   vec<bf16, 16> r11[1];
+  // @body/0 /launches/0/body/3
   r0[0] = vec<f32, 16>(0x0p+0f);
+  // @body/1 /launches/0/body/4/body/0
   {
     const i32 i_1 = (by * 64) + (i32)(wave);
     const u32 u_3 = (u32)(((by * 64) * 258));
@@ -107,6 +109,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const bf16 x_34 = load_buffer<bf16>(b_2, u_3, m_35 ? l_0 + 15480u : buffer_outside);
     r1[15] = x_34;
   }
+  // @body/2 /launches/0/body/4/body/1
   {
     const i32 i_37 = (bx * 64) + (i32)(lane);
     const u32 u_39 = (u32)(((bx * 64) * 2));
@@ -144,10 +147,13 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const bf16 x_56 = load_buffer<bf16>(b_38, u_39, m_41 ? l_36 + 20046u : buffer_outside);
     r2[15] = x_56;
   }
+  // @body/3 /launches/0/body/4/body/2
   const i32 e_57 = 129;
   #pragma clang loop unroll(disable)
   for (i32 v0 = 0; v0 < e_57; v0 += 64) {
+    // @body/3/for/0 /launches/0/body/4/body/0
     barrier();
+    // @body/3/for/1 /launches/0/body/4/body/0
     {
       store_lds<bf16>(lds, a_60, r1[0]);
       store_lds<bf16>(lds, a_61 + 512u, r1[1]);
@@ -166,12 +172,16 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       store_lds<bf16>(lds, a_60 + 7168u, r1[14]);
       store_lds<bf16>(lds, a_61 + 7680u, r1[15]);
     }
+    // @body/3/for/2 /launches/0/body/4/body/1
     {
       store_lds<vec<bf16, 8>>(lds, a_64 + 8192u, vec<bf16, 8>{r2[0], r2[1], r2[2], r2[3], r2[4], r2[5], r2[6], r2[7]});
       store_lds<vec<bf16, 8>>(lds, a_65 + 8192u, vec<bf16, 8>{r2[8], r2[9], r2[10], r2[11], r2[12], r2[13], r2[14], r2[15]});
     }
+    // @body/3/for/3 /launches/0/body/4/body/2
     barrier();
+    // @body/3/for/4 /launches/0/body/4/body/1
     const i32 v6 = smaller<i32>((v0 + 64), 128);
+    // @body/3/for/5 /launches/0/body/4/body/0
     {
       const i32 i_66 = (by * 64) + (i32)(wave);
       const i32 i_67 = v6 + (i32)(lane);
@@ -225,6 +235,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       const bf16 x_99 = load_buffer<bf16>(b_2, u_68, m_100 ? l_0 + 15480u : buffer_outside);
       r1[15] = x_99;
     }
+    // @body/3/for/6 /launches/0/body/4/body/1
     {
       const i32 i_102 = v6 + (i32)(l_101);
       const i32 i_103 = (bx * 64) + (i32)(lane);
@@ -278,59 +289,76 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       const bf16 x_135 = load_buffer<bf16>(b_38, u_104, m_136 ? l_36 + 20046u : buffer_outside);
       r2[15] = x_135;
     }
+    // @body/3/for/7 /launches/0/body/4/body/1
     KILN_SCHED_FENCE(0);
+    // @body/3/for/8 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_140 = load_lds<vec<bf16, 8>>(lds, a_139);
       r5[0] = __builtin_shufflevector(x_140, x_140, 0, 1, 2, 3);
       r5[1] = __builtin_shufflevector(x_140, x_140, 4, 5, 6, 7);
     }
+    // @body/3/for/9 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_143 = load_lds<vec<bf16, 8>>(lds, a_142 + 8192u);
       r6[0] = __builtin_shufflevector(x_143, x_143, 0, 1, 2, 3);
       r6[1] = __builtin_shufflevector(x_143, x_143, 4, 5, 6, 7);
     }
+    // @body/3/for/10 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_145 = load_lds<vec<bf16, 8>>(lds, a_144);
       r7[0] = __builtin_shufflevector(x_145, x_145, 0, 1, 2, 3);
       r7[1] = __builtin_shufflevector(x_145, x_145, 4, 5, 6, 7);
     }
+    // @body/3/for/11 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_147 = load_lds<vec<bf16, 8>>(lds, a_146 + 8192u);
       r8[0] = __builtin_shufflevector(x_147, x_147, 0, 1, 2, 3);
       r8[1] = __builtin_shufflevector(x_147, x_147, 4, 5, 6, 7);
     }
+    // @body/3/for/12 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/13 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8bf16_1k(r6[0], r5[0], r0[0]);
     r0[0] = mfma_f32_32x32x8bf16_1k(r6[1], r5[1], r0[0]);
+    // @body/3/for/14 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_149 = load_lds<vec<bf16, 8>>(lds, a_148);
       r5[0] = __builtin_shufflevector(x_149, x_149, 0, 1, 2, 3);
       r5[1] = __builtin_shufflevector(x_149, x_149, 4, 5, 6, 7);
     }
+    // @body/3/for/15 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_151 = load_lds<vec<bf16, 8>>(lds, a_150 + 8192u);
       r6[0] = __builtin_shufflevector(x_151, x_151, 0, 1, 2, 3);
       r6[1] = __builtin_shufflevector(x_151, x_151, 4, 5, 6, 7);
     }
+    // @body/3/for/16 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/17 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8bf16_1k(r8[0], r7[0], r0[0]);
     r0[0] = mfma_f32_32x32x8bf16_1k(r8[1], r7[1], r0[0]);
+    // @body/3/for/18 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_153 = load_lds<vec<bf16, 8>>(lds, a_152);
       r7[0] = __builtin_shufflevector(x_153, x_153, 0, 1, 2, 3);
       r7[1] = __builtin_shufflevector(x_153, x_153, 4, 5, 6, 7);
     }
+    // @body/3/for/19 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_155 = load_lds<vec<bf16, 8>>(lds, a_154 + 8192u);
       r8[0] = __builtin_shufflevector(x_155, x_155, 0, 1, 2, 3);
       r8[1] = __builtin_shufflevector(x_155, x_155, 4, 5, 6, 7);
     }
+    // @body/3/for/20 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/21 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8bf16_1k(r6[0], r5[0], r0[0]);
     r0[0] = mfma_f32_32x32x8bf16_1k(r6[1], r5[1], r0[0]);
+    // @body/3/for/22 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8bf16_1k(r8[0], r7[0], r0[0]);
     r0[0] = mfma_f32_32x32x8bf16_1k(r8[1], r7[1], r0[0]);
   }
+  // @body/4 /launches/0/body/6
   {
     const i32 i_158 = (bx * 64) + (i32)(l_157);
     const u32 u_160 = (u32)(((bx * 64) * 2));
@@ -383,6 +411,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const bf16 x_191 = load_buffer<bf16>(b_159, u_160, m_192 ? l_156 + 54u : buffer_outside);
     r10[3][3] = x_191;
   }
+  // @body/5 /launches/0/body/6
   {
     r9[0][0] = from_bf16(r10[0][0]);
     r9[0][1] = from_bf16(r10[0][1]);
@@ -401,6 +430,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r9[3][2] = from_bf16(r10[3][2]);
     r9[3][3] = from_bf16(r10[3][3]);
   }
+  // @body/6 /launches/0/body/7
   {
     r0[0][0] = (r0[0][0] + r9[0][0]);
   }
@@ -449,6 +479,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
   {
     r0[0][15] = (r0[0][15] + r9[3][3]);
   }
+  // @body/7 /launches/0/body/8
   {
     const f32 v5 = r0[0][0];
     r0[0][0] = ((0x1p-1f * v5) * (0x1p+0f + erf_f32((v5 * 0x1.6a09e6p-1f))));
@@ -513,6 +544,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const f32 v5 = r0[0][15];
     r0[0][15] = ((0x1p-1f * v5) * (0x1p+0f + erf_f32((v5 * 0x1.6a09e6p-1f))));
   }
+  // @body/8 /launches/0/body/9
   {
     r11[0][0] = to_bf16((f32)(r0[0][0]));
     r11[0][1] = to_bf16((f32)(r0[0][1]));
@@ -531,6 +563,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r11[0][14] = to_bf16((f32)(r0[0][14]));
     r11[0][15] = to_bf16((f32)(r0[0][15]));
   }
+  // @body/9 /launches/0/body/9
   {
     const i32 i_195 = (by * 64) + (i32)(l_193);
     const i32 i_196 = (bx * 64) + (i32)(l_157);

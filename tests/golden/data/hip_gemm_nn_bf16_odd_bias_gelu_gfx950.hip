@@ -57,7 +57,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
   vec<f32, 4> r9[4];
   vec<bf16, 4> r10[4];
   vec<bf16, 16> r11[1];
+  // @body/0 /launches/0/body/3
   r0[0] = vec<f32, 16>(0x0p+0f);
+  // @body/1 /launches/0/body/4/body/0
   {
     const i32 i_1 = (by * 64) + (i32)(wave);
     const u32 u_3 = (u32)(((by * 64) * 258));
@@ -110,6 +112,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const bf16 x_34 = load_buffer<bf16>(b_2, u_3, m_35 ? l_0 + 15480u : buffer_outside);
     r1[15] = x_34;
   }
+  // @body/2 /launches/0/body/4/body/1
   {
     const i32 i_37 = (bx * 64) + (i32)(lane);
     const u32 u_39 = (u32)(((bx * 64) * 2));
@@ -147,10 +150,13 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const bf16 x_56 = load_buffer<bf16>(b_38, u_39, m_41 ? l_36 + 20046u : buffer_outside);
     r2[15] = x_56;
   }
+  // @body/3 /launches/0/body/4/body/2
   const i32 e_57 = 129;
   #pragma clang loop unroll(disable)
   for (i32 v0 = 0; v0 < e_57; v0 += 64) {
+    // @body/3/for/0 /launches/0/body/4/body/0
     barrier();
+    // @body/3/for/1 /launches/0/body/4/body/0
     {
       store_lds<bf16>(lds, a_60, r1[0]);
       store_lds<bf16>(lds, a_61 + 512u, r1[1]);
@@ -169,12 +175,16 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       store_lds<bf16>(lds, a_62 + 7168u, r1[14]);
       store_lds<bf16>(lds, a_63 + 7680u, r1[15]);
     }
+    // @body/3/for/2 /launches/0/body/4/body/1
     {
       store_lds<vec<bf16, 8>>(lds, a_66 + 8192u, vec<bf16, 8>{r2[0], r2[1], r2[2], r2[3], r2[4], r2[5], r2[6], r2[7]});
       store_lds<vec<bf16, 8>>(lds, a_67 + 8192u, vec<bf16, 8>{r2[8], r2[9], r2[10], r2[11], r2[12], r2[13], r2[14], r2[15]});
     }
+    // @body/3/for/3 /launches/0/body/4/body/2
     barrier();
+    // @body/3/for/4 /launches/0/body/4/body/1
     const i32 v6 = smaller<i32>((v0 + 64), 128);
+    // @body/3/for/5 /launches/0/body/4/body/0
     {
       const i32 i_68 = (by * 64) + (i32)(wave);
       const i32 i_69 = v6 + (i32)(lane);
@@ -228,6 +238,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       const bf16 x_101 = load_buffer<bf16>(b_2, u_70, m_102 ? l_0 + 15480u : buffer_outside);
       r1[15] = x_101;
     }
+    // @body/3/for/6 /launches/0/body/4/body/1
     {
       const i32 i_104 = v6 + (i32)(l_103);
       const i32 i_105 = (bx * 64) + (i32)(lane);
@@ -281,47 +292,64 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       const bf16 x_137 = load_buffer<bf16>(b_38, u_106, m_138 ? l_36 + 20046u : buffer_outside);
       r2[15] = x_137;
     }
+    // @body/3/for/7 /launches/0/body/4/body/1
     KILN_SCHED_FENCE(0);
+    // @body/3/for/8 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_142 = load_lds<vec<bf16, 8>>(lds, a_141);
       r5[0] = x_142;
     }
+    // @body/3/for/9 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_146 = load_lds<vec<bf16, 8>>(lds, a_145 + 8192u);
       r6[0] = x_146;
     }
+    // @body/3/for/10 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_148 = load_lds<vec<bf16, 8>>(lds, a_147);
       r7[0] = x_148;
     }
+    // @body/3/for/11 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_150 = load_lds<vec<bf16, 8>>(lds, a_149 + 8192u);
       r8[0] = x_150;
     }
+    // @body/3/for/12 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/13 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x16_bf16(r6[0], r5[0], r0[0]);
+    // @body/3/for/14 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_152 = load_lds<vec<bf16, 8>>(lds, a_151);
       r5[0] = x_152;
     }
+    // @body/3/for/15 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_154 = load_lds<vec<bf16, 8>>(lds, a_153 + 8192u);
       r6[0] = x_154;
     }
+    // @body/3/for/16 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/17 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x16_bf16(r8[0], r7[0], r0[0]);
+    // @body/3/for/18 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_156 = load_lds<vec<bf16, 8>>(lds, a_155);
       r7[0] = x_156;
     }
+    // @body/3/for/19 /launches/0/body/4/body/2
     {
       const vec<bf16, 8> x_158 = load_lds<vec<bf16, 8>>(lds, a_157 + 8192u);
       r8[0] = x_158;
     }
+    // @body/3/for/20 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/21 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x16_bf16(r6[0], r5[0], r0[0]);
+    // @body/3/for/22 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x16_bf16(r8[0], r7[0], r0[0]);
   }
+  // @body/4 /launches/0/body/6
   {
     const i32 i_161 = (bx * 64) + (i32)(l_160);
     const u32 u_163 = (u32)(((bx * 64) * 2));
@@ -374,6 +402,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const bf16 x_194 = load_buffer<bf16>(b_162, u_163, m_195 ? l_159 + 54u : buffer_outside);
     r10[3][3] = x_194;
   }
+  // @body/5 /launches/0/body/6
   {
     r9[0][0] = from_bf16(r10[0][0]);
     r9[0][1] = from_bf16(r10[0][1]);
@@ -392,6 +421,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r9[3][2] = from_bf16(r10[3][2]);
     r9[3][3] = from_bf16(r10[3][3]);
   }
+  // @body/6 /launches/0/body/7
   {
     r0[0][0] = (r0[0][0] + r9[0][0]);
   }
@@ -440,6 +470,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
   {
     r0[0][15] = (r0[0][15] + r9[3][3]);
   }
+  // @body/7 /launches/0/body/8
   {
     const f32 v5 = r0[0][0];
     r0[0][0] = ((0x1p-1f * v5) * (0x1p+0f + erf_f32((v5 * 0x1.6a09e6p-1f))));
@@ -504,6 +535,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const f32 v5 = r0[0][15];
     r0[0][15] = ((0x1p-1f * v5) * (0x1p+0f + erf_f32((v5 * 0x1.6a09e6p-1f))));
   }
+  // @body/8 /launches/0/body/9
   {
     r11[0][0] = to_bf16((f32)(r0[0][0]));
     r11[0][1] = to_bf16((f32)(r0[0][1]));
@@ -522,6 +554,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r11[0][14] = to_bf16((f32)(r0[0][14]));
     r11[0][15] = to_bf16((f32)(r0[0][15]));
   }
+  // @body/9 /launches/0/body/9
   {
     const i32 i_198 = (by * 64) + (i32)(l_196);
     const i32 i_199 = (bx * 64) + (i32)(l_160);

@@ -36,6 +36,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
   vec<f16, 16> r5[4];
   vec<f16, 16> r6[2];
   vec<f16, 8> r7[8];
+  // @body/0 /launches/0/body/3
   r0[0] = vec<f32, 8>(0x0p+0f);
   r0[1] = vec<f32, 8>(0x0p+0f);
   r0[2] = vec<f32, 8>(0x0p+0f);
@@ -44,6 +45,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
   r0[5] = vec<f32, 8>(0x0p+0f);
   r0[6] = vec<f32, 8>(0x0p+0f);
   r0[7] = vec<f32, 8>(0x0p+0f);
+  // @body/1 /launches/0/body/4/body/0
   {
     const u32 u_2 = (u32)(((by * 128) * 8192));
     const vec<f16, 8> x_3 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0);
@@ -51,6 +53,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     const vec<f16, 8> x_4 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0 + 524288u);
     r1[1] = x_4;
   }
+  // @body/2 /launches/0/body/4/body/1
   {
     const u32 u_6 = (u32)(((bx * 128) * 8192));
     const vec<f16, 8> x_7 = load_buffer<vec<f16, 8>>(b_5, u_6, l_0);
@@ -58,20 +61,27 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     const vec<f16, 8> x_8 = load_buffer<vec<f16, 8>>(b_5, u_6, l_0 + 524288u);
     r2[1] = x_8;
   }
+  // @body/3 /launches/0/body/4/body/2
   const i32 e_9 = 4096;
   #pragma clang loop unroll(disable)
   for (i32 v0 = 0; v0 < e_9; v0 += 32) {
+    // @body/3/for/0 /launches/0/body/4/body/0
     barrier();
+    // @body/3/for/1 /launches/0/body/4/body/0
     {
       store_lds<vec<f16, 8>>(lds, a_12, r1[0]);
       store_lds<vec<f16, 8>>(lds, a_12 + 4096u, r1[1]);
     }
+    // @body/3/for/2 /launches/0/body/4/body/1
     {
       store_lds<vec<f16, 8>>(lds, a_12 + 8192u, r2[0]);
       store_lds<vec<f16, 8>>(lds, a_12 + 12288u, r2[1]);
     }
+    // @body/3/for/3 /launches/0/body/4/body/2
     barrier();
+    // @body/3/for/4 /launches/0/body/4/body/1
     const i32 v1 = smaller<i32>((v0 + 32), 4064);
+    // @body/3/for/5 /launches/0/body/4/body/0
     {
       const u32 u_13 = (u32)((((by * 128) * 8192) + (v1 * 2)));
       const vec<f16, 8> x_14 = load_buffer<vec<f16, 8>>(b_1, u_13, l_0);
@@ -79,6 +89,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       const vec<f16, 8> x_15 = load_buffer<vec<f16, 8>>(b_1, u_13, l_0 + 524288u);
       r1[1] = x_15;
     }
+    // @body/3/for/6 /launches/0/body/4/body/1
     {
       const u32 u_16 = (u32)((((bx * 128) * 8192) + (v1 * 2)));
       const vec<f16, 8> x_17 = load_buffer<vec<f16, 8>>(b_5, u_16, l_0);
@@ -86,7 +97,9 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       const vec<f16, 8> x_18 = load_buffer<vec<f16, 8>>(b_5, u_16, l_0 + 524288u);
       r2[1] = x_18;
     }
+    // @body/3/for/7 /launches/0/body/4/body/1
     KILN_SCHED_FENCE(0);
+    // @body/3/for/8 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_23 = load_lds<vec<f16, 8>>(lds, a_21);
       r5[0][0] = x_23[0];
@@ -161,6 +174,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r5[3][14] = x_30[6];
       r5[3][15] = x_30[7];
     }
+    // @body/3/for/9 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_34 = load_lds<vec<f16, 8>>(lds, a_32 + 8192u);
       r6[0][0] = x_34[0];
@@ -199,6 +213,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r6[1][14] = x_37[6];
       r6[1][15] = x_37[7];
     }
+    // @body/3/for/10 /launches/0/body/4/body/2
     r0[0] = wmma_f32_16x16x16_f16_w32(r6[0], r5[0], r0[0]);
     r0[1] = wmma_f32_16x16x16_f16_w32(r6[1], r5[0], r0[1]);
     r0[2] = wmma_f32_16x16x16_f16_w32(r6[0], r5[1], r0[2]);
@@ -207,6 +222,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     r0[5] = wmma_f32_16x16x16_f16_w32(r6[1], r5[2], r0[5]);
     r0[6] = wmma_f32_16x16x16_f16_w32(r6[0], r5[3], r0[6]);
     r0[7] = wmma_f32_16x16x16_f16_w32(r6[1], r5[3], r0[7]);
+    // @body/3/for/11 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_40 = load_lds<vec<f16, 8>>(lds, a_38);
       r5[0][0] = x_40[0];
@@ -281,6 +297,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r5[3][14] = x_47[6];
       r5[3][15] = x_47[7];
     }
+    // @body/3/for/12 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_50 = load_lds<vec<f16, 8>>(lds, a_48 + 8192u);
       r6[0][0] = x_50[0];
@@ -319,6 +336,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
       r6[1][14] = x_53[6];
       r6[1][15] = x_53[7];
     }
+    // @body/3/for/13 /launches/0/body/4/body/2
     r0[0] = wmma_f32_16x16x16_f16_w32(r6[0], r5[0], r0[0]);
     r0[1] = wmma_f32_16x16x16_f16_w32(r6[1], r5[0], r0[1]);
     r0[2] = wmma_f32_16x16x16_f16_w32(r6[0], r5[1], r0[2]);
@@ -328,6 +346,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     r0[6] = wmma_f32_16x16x16_f16_w32(r6[0], r5[3], r0[6]);
     r0[7] = wmma_f32_16x16x16_f16_w32(r6[1], r5[3], r0[7]);
   }
+  // @body/4 /launches/0/body/9
   {
     r7[0][0] = (f16)(r0[0][0]);
     r7[0][1] = (f16)(r0[0][1]);
@@ -394,6 +413,7 @@ extern "C" KILN_KERNEL(256) void gemm_0(const void* __restrict__ p0, const void*
     r7[7][6] = (f16)(r0[7][6]);
     r7[7][7] = (f16)(r0[7][7]);
   }
+  // @body/5 /launches/0/body/9
   {
     const i64 u_55 = (((by * 128) * 8192) + ((bx * 128) * 2));
     store_global<f16, 2>(p2, u_55, l_54, r7[0][0]);

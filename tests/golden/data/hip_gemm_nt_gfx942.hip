@@ -40,10 +40,12 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
   vec<f16, 4> r7[4];
   vec<f16, 4> r8[4];
   vec<f16, 16> r9[4];
+  // @body/0 /launches/0/body/3
   r0[0] = vec<f32, 16>(0x0p+0f);
   r0[1] = vec<f32, 16>(0x0p+0f);
   r0[2] = vec<f32, 16>(0x0p+0f);
   r0[3] = vec<f32, 16>(0x0p+0f);
+  // @body/1 /launches/0/body/4/body/0
   {
     const u32 u_2 = (u32)(((by * 128) * 8192));
     const vec<f16, 8> x_3 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0);
@@ -55,6 +57,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const vec<f16, 8> x_6 = load_buffer<vec<f16, 8>>(b_1, u_2, l_0 + 786432u);
     r1[3] = x_6;
   }
+  // @body/2 /launches/0/body/4/body/1
   {
     const u32 u_8 = (u32)(((bx * 128) * 8192));
     const vec<f16, 8> x_9 = load_buffer<vec<f16, 8>>(b_7, u_8, l_0);
@@ -66,24 +69,31 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     const vec<f16, 8> x_12 = load_buffer<vec<f16, 8>>(b_7, u_8, l_0 + 786432u);
     r2[3] = x_12;
   }
+  // @body/3 /launches/0/body/4/body/2
   const i32 e_13 = 4096;
   #pragma clang loop unroll(disable)
   for (i32 v0 = 0; v0 < e_13; v0 += 64) {
+    // @body/3/for/0 /launches/0/body/4/body/0
     barrier();
+    // @body/3/for/1 /launches/0/body/4/body/0
     {
       store_lds<vec<f16, 8>>(lds, a_16, r1[0]);
       store_lds<vec<f16, 8>>(lds, a_16 + 4096u, r1[1]);
       store_lds<vec<f16, 8>>(lds, a_16 + 8192u, r1[2]);
       store_lds<vec<f16, 8>>(lds, a_16 + 12288u, r1[3]);
     }
+    // @body/3/for/2 /launches/0/body/4/body/1
     {
       store_lds<vec<f16, 8>>(lds, a_16 + 16384u, r2[0]);
       store_lds<vec<f16, 8>>(lds, a_16 + 20480u, r2[1]);
       store_lds<vec<f16, 8>>(lds, a_16 + 24576u, r2[2]);
       store_lds<vec<f16, 8>>(lds, a_16 + 28672u, r2[3]);
     }
+    // @body/3/for/3 /launches/0/body/4/body/2
     barrier();
+    // @body/3/for/4 /launches/0/body/4/body/1
     const i32 v1 = smaller<i32>((v0 + 64), 4032);
+    // @body/3/for/5 /launches/0/body/4/body/0
     {
       const u32 u_17 = (u32)((((by * 128) * 8192) + (v1 * 2)));
       const vec<f16, 8> x_18 = load_buffer<vec<f16, 8>>(b_1, u_17, l_0);
@@ -95,6 +105,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       const vec<f16, 8> x_21 = load_buffer<vec<f16, 8>>(b_1, u_17, l_0 + 786432u);
       r1[3] = x_21;
     }
+    // @body/3/for/6 /launches/0/body/4/body/1
     {
       const u32 u_22 = (u32)((((bx * 128) * 8192) + (v1 * 2)));
       const vec<f16, 8> x_23 = load_buffer<vec<f16, 8>>(b_7, u_22, l_0);
@@ -106,7 +117,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       const vec<f16, 8> x_26 = load_buffer<vec<f16, 8>>(b_7, u_22, l_0 + 786432u);
       r2[3] = x_26;
     }
+    // @body/3/for/7 /launches/0/body/4/body/1
     KILN_SCHED_FENCE(0);
+    // @body/3/for/8 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_30 = load_lds<vec<f16, 8>>(lds, a_29);
       r5[0] = __builtin_shufflevector(x_30, x_30, 0, 1, 2, 3);
@@ -115,6 +128,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r5[2] = __builtin_shufflevector(x_31, x_31, 0, 1, 2, 3);
       r5[3] = __builtin_shufflevector(x_31, x_31, 4, 5, 6, 7);
     }
+    // @body/3/for/9 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_34 = load_lds<vec<f16, 8>>(lds, a_33 + 16384u);
       r6[0] = __builtin_shufflevector(x_34, x_34, 0, 1, 2, 3);
@@ -123,6 +137,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r6[2] = __builtin_shufflevector(x_35, x_35, 0, 1, 2, 3);
       r6[3] = __builtin_shufflevector(x_35, x_35, 4, 5, 6, 7);
     }
+    // @body/3/for/10 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_37 = load_lds<vec<f16, 8>>(lds, a_36);
       r7[0] = __builtin_shufflevector(x_37, x_37, 0, 1, 2, 3);
@@ -131,6 +146,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r7[2] = __builtin_shufflevector(x_38, x_38, 0, 1, 2, 3);
       r7[3] = __builtin_shufflevector(x_38, x_38, 4, 5, 6, 7);
     }
+    // @body/3/for/11 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_40 = load_lds<vec<f16, 8>>(lds, a_39 + 16384u);
       r8[0] = __builtin_shufflevector(x_40, x_40, 0, 1, 2, 3);
@@ -139,7 +155,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r8[2] = __builtin_shufflevector(x_41, x_41, 0, 1, 2, 3);
       r8[3] = __builtin_shufflevector(x_41, x_41, 4, 5, 6, 7);
     }
+    // @body/3/for/12 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/13 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8f16(r6[0], r5[0], r0[0]);
     r0[1] = mfma_f32_32x32x8f16(r6[2], r5[0], r0[1]);
     r0[2] = mfma_f32_32x32x8f16(r6[0], r5[2], r0[2]);
@@ -148,6 +166,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r0[1] = mfma_f32_32x32x8f16(r6[3], r5[1], r0[1]);
     r0[2] = mfma_f32_32x32x8f16(r6[1], r5[3], r0[2]);
     r0[3] = mfma_f32_32x32x8f16(r6[3], r5[3], r0[3]);
+    // @body/3/for/14 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_43 = load_lds<vec<f16, 8>>(lds, a_42);
       r5[0] = __builtin_shufflevector(x_43, x_43, 0, 1, 2, 3);
@@ -156,6 +175,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r5[2] = __builtin_shufflevector(x_44, x_44, 0, 1, 2, 3);
       r5[3] = __builtin_shufflevector(x_44, x_44, 4, 5, 6, 7);
     }
+    // @body/3/for/15 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_46 = load_lds<vec<f16, 8>>(lds, a_45 + 16384u);
       r6[0] = __builtin_shufflevector(x_46, x_46, 0, 1, 2, 3);
@@ -164,7 +184,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r6[2] = __builtin_shufflevector(x_47, x_47, 0, 1, 2, 3);
       r6[3] = __builtin_shufflevector(x_47, x_47, 4, 5, 6, 7);
     }
+    // @body/3/for/16 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/17 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8f16(r8[0], r7[0], r0[0]);
     r0[1] = mfma_f32_32x32x8f16(r8[2], r7[0], r0[1]);
     r0[2] = mfma_f32_32x32x8f16(r8[0], r7[2], r0[2]);
@@ -173,6 +195,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r0[1] = mfma_f32_32x32x8f16(r8[3], r7[1], r0[1]);
     r0[2] = mfma_f32_32x32x8f16(r8[1], r7[3], r0[2]);
     r0[3] = mfma_f32_32x32x8f16(r8[3], r7[3], r0[3]);
+    // @body/3/for/18 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_49 = load_lds<vec<f16, 8>>(lds, a_48);
       r7[0] = __builtin_shufflevector(x_49, x_49, 0, 1, 2, 3);
@@ -181,6 +204,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r7[2] = __builtin_shufflevector(x_50, x_50, 0, 1, 2, 3);
       r7[3] = __builtin_shufflevector(x_50, x_50, 4, 5, 6, 7);
     }
+    // @body/3/for/19 /launches/0/body/4/body/2
     {
       const vec<f16, 8> x_52 = load_lds<vec<f16, 8>>(lds, a_51 + 16384u);
       r8[0] = __builtin_shufflevector(x_52, x_52, 0, 1, 2, 3);
@@ -189,7 +213,9 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
       r8[2] = __builtin_shufflevector(x_53, x_53, 0, 1, 2, 3);
       r8[3] = __builtin_shufflevector(x_53, x_53, 4, 5, 6, 7);
     }
+    // @body/3/for/20 /launches/0/body/4/body/2
     KILN_SCHED_FENCE(0);
+    // @body/3/for/21 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8f16(r6[0], r5[0], r0[0]);
     r0[1] = mfma_f32_32x32x8f16(r6[2], r5[0], r0[1]);
     r0[2] = mfma_f32_32x32x8f16(r6[0], r5[2], r0[2]);
@@ -198,6 +224,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r0[1] = mfma_f32_32x32x8f16(r6[3], r5[1], r0[1]);
     r0[2] = mfma_f32_32x32x8f16(r6[1], r5[3], r0[2]);
     r0[3] = mfma_f32_32x32x8f16(r6[3], r5[3], r0[3]);
+    // @body/3/for/22 /launches/0/body/4/body/2
     r0[0] = mfma_f32_32x32x8f16(r8[0], r7[0], r0[0]);
     r0[1] = mfma_f32_32x32x8f16(r8[2], r7[0], r0[1]);
     r0[2] = mfma_f32_32x32x8f16(r8[0], r7[2], r0[2]);
@@ -207,6 +234,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r0[2] = mfma_f32_32x32x8f16(r8[1], r7[3], r0[2]);
     r0[3] = mfma_f32_32x32x8f16(r8[3], r7[3], r0[3]);
   }
+  // @body/4 /launches/0/body/9
   {
     r9[0][0] = (f16)(r0[0][0]);
     r9[0][1] = (f16)(r0[0][1]);
@@ -273,6 +301,7 @@ extern "C" KILN_KERNEL_WAVES(256, 2) void gemm_0(const void* __restrict__ p0, co
     r9[3][14] = (f16)(r0[3][14]);
     r9[3][15] = (f16)(r0[3][15]);
   }
+  // @body/5 /launches/0/body/9
   {
     const i64 u_55 = (((by * 128) * 8192) + ((bx * 128) * 2));
     store_global<vec<f16, 4>, 8>(p2, u_55, l_54, __builtin_shufflevector(r9[0], r9[0], 0, 1, 2, 3));

@@ -23,8 +23,11 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   vec<f32, 4> r1[4];
   vec<f32, 4> r2[4];
   vec<f32, 4> r4[4];
+  // @body/0 /launches/0/body/4
   r0[0] = 0x0p+0f;
+  // @body/1 /launches/0/body/5
   const i32 v0 = 0;
+  // @body/2 /launches/0/body/5/body/0
   {
     const i32 i_2 = (bx * 4) + (i32)(l_1);
     const i32 i_4 = v0 + (i32)(l_3);
@@ -42,6 +45,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
     const vec<f32, 4> x_13 = load_buffer<vec<f32, 4>>(b_5, u_6, m_14 ? l_0 + 3072u : buffer_outside);
     r1[3] = x_13;
   }
+  // @body/3 /launches/0/body/5/body/1
   {
     r2[0][0] = (r1[0][0] * r1[0][0]);
   }
@@ -90,6 +94,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   {
     r2[3][3] = (r1[3][3] * r1[3][3]);
   }
+  // @body/4 /launches/0/body/5/body/2
   {
     f32 y_15 = ((((r2[0][0] + r2[0][1]) + (r2[0][2] + r2[0][3])) + ((r2[1][0] + r2[1][1]) + (r2[1][2] + r2[1][3]))) + (((r2[2][0] + r2[2][1]) + (r2[2][2] + r2[2][3])) + ((r2[3][0] + r2[3][1]) + (r2[3][2] + r2[3][3]))));
     y_15 = (y_15 + exchange<1>(y_15, lane));
@@ -103,10 +108,13 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
     y_15 = (y_15 + load_lds<f32>(lds, l_17 + 16u));
     r0[0] = (r0[0] + y_15);
   }
+  // @body/5 /launches/0/body/6
   {
     r0[0] = rsqrt_f32(((r0[0] / 0x1.f4p+9f) + 0x1.4f8b58p-17f));
   }
+  // @body/6 /launches/0/body/7
   const i32 v4 = 0;
+  // @body/7 /launches/0/body/7/body/1
   {
     const i32 i_19 = v4 + (i32)(l_3);
     const u32 u_21 = (u32)((v4 * 4));
@@ -123,6 +131,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
     const vec<f32, 4> x_28 = load_buffer<vec<f32, 4>>(b_20, u_21, m_29 ? l_18 + 3072u : buffer_outside);
     r4[3] = x_28;
   }
+  // @body/8 /launches/0/body/7/body/2
   {
     r1[0][0] = ((r1[0][0] * r0[0]) * r4[0][0]);
   }
@@ -171,6 +180,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   {
     r1[3][3] = ((r1[3][3] * r0[0]) * r4[3][3]);
   }
+  // @body/9 /launches/0/body/7/body/3
   {
     const i32 i_30 = (bx * 4) + (i32)(l_1);
     const i32 i_31 = v4 + (i32)(l_3);

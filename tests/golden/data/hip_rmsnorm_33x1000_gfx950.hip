@@ -19,8 +19,11 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   vec<f32, 4> r1[4];
   vec<f32, 4> r2[4];
   vec<f32, 4> r3[4];
+  // @body/0 /launches/0/body/4
   r0[0] = 0x0p+0f;
+  // @body/1 /launches/0/body/5
   const i32 v0 = 0;
+  // @body/2 /launches/0/body/5/body/0
   {
     const i32 i_1 = (bx * 4) + (i32)(wave);
     const i32 i_3 = v0 + (i32)(l_2);
@@ -38,6 +41,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
     const vec<f32, 4> x_12 = load_buffer<vec<f32, 4>>(b_4, u_5, m_13 ? l_0 + 3072u : buffer_outside);
     r1[3] = x_12;
   }
+  // @body/3 /launches/0/body/5/body/1
   {
     r2[0][0] = (r1[0][0] * r1[0][0]);
   }
@@ -86,6 +90,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   {
     r2[3][3] = (r1[3][3] * r1[3][3]);
   }
+  // @body/4 /launches/0/body/5/body/2
   {
     f32 y_14 = ((((r2[0][0] + r2[0][1]) + (r2[0][2] + r2[0][3])) + ((r2[1][0] + r2[1][1]) + (r2[1][2] + r2[1][3]))) + (((r2[2][0] + r2[2][1]) + (r2[2][2] + r2[2][3])) + ((r2[3][0] + r2[3][1]) + (r2[3][2] + r2[3][3]))));
     y_14 = (y_14 + exchange<1>(y_14, lane));
@@ -96,10 +101,13 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
     y_14 = (y_14 + exchange<32>(y_14, lane));
     r0[0] = (r0[0] + y_14);
   }
+  // @body/5 /launches/0/body/6
   {
     r0[0] = rsqrt_f32(((r0[0] / 0x1.f4p+9f) + 0x1.4f8b58p-17f));
   }
+  // @body/6 /launches/0/body/7
   const i32 v4 = 0;
+  // @body/7 /launches/0/body/7/body/1
   {
     const i32 i_16 = v4 + (i32)(l_2);
     const u32 u_18 = (u32)((v4 * 4));
@@ -116,6 +124,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
     const vec<f32, 4> x_25 = load_buffer<vec<f32, 4>>(b_17, u_18, m_26 ? l_15 + 3072u : buffer_outside);
     r3[3] = x_25;
   }
+  // @body/8 /launches/0/body/7/body/2
   {
     r1[0][0] = ((r1[0][0] * r0[0]) * r3[0][0]);
   }
@@ -164,6 +173,7 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   {
     r1[3][3] = ((r1[3][3] * r0[0]) * r3[3][3]);
   }
+  // @body/9 /launches/0/body/7/body/3
   {
     const i32 i_27 = (bx * 4) + (i32)(wave);
     const i32 i_28 = v4 + (i32)(l_2);

@@ -192,5 +192,66 @@ TEST(DaemonEnvironment, ItsPathsAreAbsolute) {
             (std::vector<std::string>{"KILN_SOCKET=/here/run/s", "KILN_CACHE_DIR=/here/c", "HOME=/h", "KILN_WORKER_HIP=w"}));
 }
 
+// Memory of one daemon's emulated card in the other daemon's launches: neither is this process's.
+TEST_F(ClientTest, MemoryAndEventsOfCardsKeepTheirIds) {
+  if (::access(KILN_BIN_DIR "/../lib/kiln/emulated/libamdhip64.so.6", F_OK) != 0) GTEST_SKIP() << "built without LLVM: no emulated card";
+  const std::string device = "emu:gfx942";
+  constexpr std::uint64_t size = 4 * 64 * 4;
+  const auto compiled = client_->call("kernel.compile", {{"program", "softmax"}, {"set", {{"M", 4}, {"N", 64}}}, {"target", "gfx942"}});
+  if (!compiled && compiled.error().code == ErrorCode::no_compiler) GTEST_SKIP() << compiled.error().message;
+  ASSERT_TRUE(compiled) << to_text(compiled.error());
+  const auto key = compiled->result["key"].get<std::string>();
+
+  auto options = options_;
+  options.socket = folder_ / "run2/kiln.sock";
+  options.daemon_command[2] = options.socket;
+  const auto owner = Client::connect(options);
+  ASSERT_TRUE(owner) << to_text(owner.error());
+  const auto memory = (*owner)->alloc_on_device(device, 2 * size);
+  const auto ready = (*owner)->export_event(device);
+  ASSERT_TRUE(memory && ready) << to_text(memory.error());
+  EXPECT_EQ(memory->ipc.size(), 128u);
+
+  const auto buffer = client_->register_ipc(memory->ipc, device, 0, 2 * size);
+  const auto wait = client_->import_event(ready->ipc, device);
+  const auto own = client_->export_event(device);
+  ASSERT_TRUE(buffer && wait && own) << to_text(buffer.error());
+  const Json args{{"X", {{"buffer", *buffer}}}, {"Y", {{"buffer", *buffer}, {"offset", size}}}};
+  LaunchOptions launch;
+  launch.wait = {*wait};
+  launch.event = own->id;
+  auto launched = client_->launch(key, device, args, launch);
+  ASSERT_TRUE(launched) << to_text(launched.error());
+  EXPECT_EQ((*launched)["enqueued"], true);
+  EXPECT_EQ((*launched)["event"], own->id);
+  ASSERT_TRUE(client_->call("stream.synchronize", Json::object()));
+
+  // Another daemon: other people's memory and event are opened again under the same ids, the card's own event is lost.
+  kill_daemon();
+  launch.event = 0;
+  ASSERT_TRUE(client_->call("hello", Json::object()));
+  launched = client_->launch(key, device, args, launch);
+  ASSERT_TRUE(launched) << to_text(launched.error());
+  EXPECT_TRUE(launched->contains("duration_ms"));
+  launch.event = own->id;
+  launched = client_->launch(key, device, args, launch);
+  ASSERT_FALSE(launched);
+  EXPECT_EQ(launched.error().code, ErrorCode::invalid_argument);
+
+  // Gone with its owner: what uses it is refused, the rest goes on.
+  const auto stream = client_->call("stream.create", Json::object());
+  ASSERT_TRUE(stream);
+  ASSERT_TRUE((*owner)->call("buffer.unregister", {{"buffer", memory->id}}));
+  kill_daemon();
+  ASSERT_TRUE(client_->call("hello", Json::object()));
+  launch = {};
+  launch.stream = stream->result["stream"].get<std::int64_t>();
+  EXPECT_EQ(client_->launch(key, device, args, launch).error().code, ErrorCode::invalid_argument);
+  EXPECT_TRUE(client_->call("stream.synchronize", {{"stream", launch.stream}}));
+  EXPECT_TRUE(client_->call("stream.release", {{"stream", launch.stream}}));
+  EXPECT_FALSE(client_->call("stream.synchronize", {{"stream", launch.stream}}));
+  (void)(*owner)->call("shutdown", Json::object());
+}
+
 }  // namespace
 }  // namespace kiln::client

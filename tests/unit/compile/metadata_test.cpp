@@ -34,7 +34,7 @@ Metadata sample() {
   tensor.bytes = 24;
   m.tensors = {tensor};
   m.shared_tiles = {{1, "As", "f16", "xor16(row%8)", {128, 64}, 16384, 2, 8, 8, 9, 8}};
-  m.lds_rows = {{"copy 1", "ds_write_b128", "write", 1, "As", 24, 16, 8, 8, true}};
+  m.lds_rows = {{0, "copy 1", "ds_write_b128", "write", 1, "As", 24, 16, 8, 8, true}};
   m.lds_conflict_cycles = 1;
   m.bounds_left = {"a row < 3"};
   m.decisions = {"anchor: …"};

@@ -3,8 +3,10 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <future>
 #include <random>
 #include <thread>
@@ -302,25 +304,54 @@ TEST(ProcessStart, FailuresSayWhy) {
   EXPECT_EQ(refuses.error().message, "told to refuse");
 }
 
-TEST(DeviceProtocol, DamagedFramesNeverCrash) {
-  const auto launch = encode(LaunchOrder{1, 2, 3, {{4, 5, 6, {7}}, {}}});
-  const auto load = encode(LoadOrder{1, 2, {3}, {4, 5}});
-  const auto back = decode_launch(launch);
-  ASSERT_TRUE(back);
-  EXPECT_EQ(encode(*back), launch);
-  const unsigned seed = 5;
-  std::mt19937 random(seed);
-  for (int round = 0; round < 2000; ++round) {
-    auto damaged = launch;
-    damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
-    (void)decode_launch(damaged);
-    (void)decode_load(damaged);
-    (void)decode_map(damaged);
-    (void)decode_done(damaged);
-    (void)decode_launched(damaged);
-    (void)decode_info(damaged);
+// Everything that can be sent, with its decoder as bytes -> whether it is whole and gives the same bytes again.
+struct Sent {
+  const char* name;
+  Bytes bytes;
+  std::function<bool(ByteView)> same;
+};
+template <class T> Sent sent(const char* name, const T& value, Result<T> (*decode)(ByteView)) {
+  return {name, encode(value), [decode](ByteView bytes) {
+    const auto back = decode(bytes);
+    return back && std::ranges::equal(encode(*back), bytes);
+  }};
+}
+
+std::vector<Sent> everything() {
+  LaunchOrder launch{1, 2, {{4, 5, 6, {7}}, {}}, LaunchSettings(3), true};
+  launch.settings.profile = true;
+  launch.settings.switches = {{"check", "races"}};
+  launch.settings.wait = {8, 9};
+  launch.settings.record = 10;
+  IpcHandle handle;
+  handle.fill(11);
+  LaunchReport report;
+  report.profiles = "[]";
+  return {sent("launch", launch, decode_launch), sent("load", LoadOrder{1, 2, {3}, {4, 5}}, decode_load),
+          sent("map", MapOrder{1, 2, 3, 4, true, true}, decode_map), sent("memory", MemoryOrder{1, 2, 3, 4, handle}, decode_memory),
+          sent("read", ReadOrder{1, 2, 3, 4}, decode_read), sent("event", EventOrder{1, 2, handle}, decode_event),
+          sent("remove", RemoveOrder{1, 2}, decode_remove), sent("done", DoneReport{1, Error(ErrorCode::busy, "text"), {1, 2}}, decode_done),
+          sent("launched", LaunchedReport{1, report}, decode_launched), sent("info", DeviceInfo{"a", "b", "c", "d", 5, 6}, decode_info)};
+}
+
+TEST(DeviceProtocol, WhatIsSentComesBackAndNothingShorterOrLonger) {
+  for (const auto& one : everything()) {
+    EXPECT_TRUE(one.same(one.bytes)) << one.name;
+    for (std::size_t n = 0; n < one.bytes.size(); ++n) EXPECT_FALSE(one.same(ByteView(one.bytes).first(n))) << one.name << " " << n;
+    auto longer = one.bytes;
+    longer.push_back(0);
+    EXPECT_FALSE(one.same(longer)) << one.name;
   }
-  for (std::size_t n = 0; n < load.size(); ++n) EXPECT_FALSE(decode_load(ByteView(load).first(n)));
+}
+
+TEST(DeviceProtocol, DamagedFramesNeverCrash) {
+  const auto all = everything();
+  std::mt19937 random(5);
+  for (int round = 0; round < 2000; ++round) {
+    auto damaged = all[random() % all.size()].bytes;
+    damaged[random() % damaged.size()] = static_cast<std::uint8_t>(random());
+    for (const auto& one : all) (void)one.same(damaged);
+  }
 }
 
 }  // namespace

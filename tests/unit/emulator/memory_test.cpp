@@ -412,6 +412,55 @@ TEST(Buffer, PrivateSegmentDescriptor) {
   }
 }
 
+// Private memory at any byte, as compilers that may access it unaligned do: each byte of a lane lies where it would lie
+// alone, not behind its neighbour, which is the next lane's.
+TEST(Buffer, PrivateMemoryThatIsNotAligned) {
+  struct Width { const char* name; std::uint32_t bytes; };
+  const Width stores[] = {{"byte", 1}, {"short", 2}, {"dword", 4}, {"dwordx2", 8}, {"dwordx3", 12}, {"dwordx4", 16}};
+  const auto place = [](int lane, std::uint32_t at) {
+    return (at / 4 * 64 + static_cast<std::uint32_t>(lane)) * 4 + at % 4;
+  };
+  const auto sent = [](int lane, std::uint32_t n) { return static_cast<std::uint8_t>(lane * 19 + n * 37 + 1); };
+  for (const auto& [name, bytes] : stores) {
+    for (std::uint32_t at = 0; at < 9; ++at) {
+      SCOPED_TRACE(std::string(name) + " at " + std::to_string(at));
+      SmallWave wave("gfx90a");
+      auto* const scratch = wave.wave().scratch;
+      wave.set_s64(0, reinterpret_cast<std::uint64_t>(scratch) | 1ull << 63);
+      wave.s(2) = 4096 * 64;
+      wave.s(3) = 4u << 15 | 1u << 19 | 3u << 21 | 1u << 23;
+      std::memset(scratch, 0xee, 32 * 64);
+      for (int lane = 0; lane < lanes; ++lane) {
+        wave.v(0, lane) = at + lane % 2 * 4;   // offsets of the lanes' own
+        for (std::uint32_t n = 0; n < 16; ++n)
+          reinterpret_cast<std::uint8_t*>(&wave.v(4 + static_cast<int>(n / 4), lane))[n % 4] = sent(lane, n);
+        wave.v(13, lane) = 0x1234;
+      }
+      const std::string registers = bytes <= 4 ? "4" : "[4:" + std::to_string(3 + bytes / 4) + "]";
+      const std::string back = bytes <= 4 ? "8" : "[8:" + std::to_string(7 + bytes / 4) + "]";
+      const std::string load = bytes == 1 ? "ubyte" : bytes == 2 ? "ushort" : name;
+      ASSERT_EQ(wave.run("buffer_store_" + std::string(name) + " v" + registers + ", v0, s[0:3], 0 offen\n" +
+                         "buffer_load_" + load + " v" + back + ", v0, s[0:3], 0 offen\n" +
+                         "buffer_load_sshort v12, v0, s[0:3], 0 offen\n" +
+                         "buffer_load_short_d16_hi v13, v0, s[0:3], 0 offen"),
+                WaveStatus::ended);
+      for (int lane = 0; lane < lanes; ++lane) {
+        const std::uint32_t begin = at + lane % 2 * 4;
+        for (std::uint32_t byte = 0; byte < 32; ++byte) {
+          const bool written = byte >= begin && byte < begin + bytes;
+          ASSERT_EQ(scratch[place(lane, byte)], written ? sent(lane, byte - begin) : 0xee) << lane << " " << byte;
+        }
+        for (std::uint32_t n = 0; n < bytes; ++n) {
+          ASSERT_EQ(reinterpret_cast<std::uint8_t*>(&wave.v(8 + static_cast<int>(n / 4), lane))[n % 4], sent(lane, n));
+        }
+        const std::uint32_t low = sent(lane, 0) | (bytes > 1 ? sent(lane, 1) : 0xeeu) << 8;
+        ASSERT_EQ(wave.v(12, lane), static_cast<std::uint32_t>(static_cast<std::int16_t>(low)));
+        ASSERT_EQ(wave.v(13, lane), low << 16 | 0x1234);
+      }
+    }
+  }
+}
+
 TEST_P(MemoryTargets, Formats) {
   SmallWave wave(GetParam());
   const std::uint8_t bytes[8] = {255, 51, 129, 0x80, 0, 0, 0, 0};

@@ -1,0 +1,181 @@
+#include "api/cli/operands.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "api/cli/memory_left.hpp"
+#include "engine/base/half.hpp"
+#include "engine/ir/tile/nearest_name.hpp"
+
+namespace kiln::cli {
+
+using protocol::Json;
+
+namespace {
+
+void store(DType type, double value, std::uint8_t* at) {
+  switch (type) {
+    case DType::f64: std::memcpy(at, &value, 8); return;
+    case DType::f32: { const float v = float(value); std::memcpy(at, &v, 4); return; }
+    case DType::f16: { const auto v = f64_to_f16(value); std::memcpy(at, &v, 2); return; }
+    case DType::bf16: { const auto v = f64_to_bf16(value); std::memcpy(at, &v, 2); return; }
+    default: {
+      const std::int64_t v = std::llrint(value);
+      std::memcpy(at, &v, std::size_t(dtype_bytes(type)));
+    }
+  }
+}
+
+// Seeded normals (integers: -8 to 8); what a kernel only writes starts as NaN.
+void fill(Operand& operand, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::uniform_int_distribution<int> small(-8, 8);
+  const auto step = std::size_t(dtype_bytes(operand.dtype));
+  for (std::size_t at = 0; at + step <= operand.bytes; at += step) {
+    const double value = is_float(operand.dtype) ? (operand.read ? normal(random) : std::numeric_limits<double>::quiet_NaN())
+                       : operand.dtype == DType::boolean ? small(random) & 1 : is_signed(operand.dtype) ? small(random) : std::abs(small(random));
+    store(operand.dtype, value, operand.mapping.data() + at);
+  }
+}
+
+Result<Json> named_files(Context& context, const std::vector<std::string>& words, const std::string& flag) {
+  KILN_TRY(auto files, name_values(context, words, flag));
+  for (const auto& [name, file] : files.items())
+    if (file.get_ref<const std::string&>().empty()) return context.usage_error(flag + " " + name + "=: expected NAME=FILE");
+  return files;
+}
+
+Result<Named> read_named(Context& context, const RunOptions& options) {
+  Named named;
+  KILN_TRY(named.inputs, named_files(context, options.inputs, "--input"));
+  KILN_TRY(named.outputs, named_files(context, options.outputs, "--output"));
+  KILN_TRY(auto scalars, name_values(context, options.scalars, "--scalar"));
+  named.scalars = Json::object();
+  for (const auto& [name, text] : scalars.items()) {
+    auto value = protocol::parse_json(text.get_ref<const std::string&>(), protocol::Limits{});
+    if (!value || !(value->is_number() || value->is_boolean()))
+      return context.usage_error("--scalar " + name + "=" + text.get<std::string>() + ": expected a number");
+    named.scalars[name] = std::move(*value);
+  }
+  return named;
+}
+
+// Every name of a flag is one of the kernel's tensors, or scalars.
+Status check_names(const Json& given, const Json& tensors, const std::string& flag, bool scalars) {
+  std::vector<std::string> known;
+  for (const auto& tensor : tensors)
+    if (tensor.value("scalar", false) == scalars) known.push_back(tensor.value("name", ""));
+  for (const auto& [name, value] : given.items()) {
+    if (std::find(known.begin(), known.end(), name) != known.end()) continue;
+    return Error(ErrorCode::invalid_argument, flag + " " + name + ": the kernel has no such " + (scalars ? "scalar" : "tensor") +
+                 (known.empty() ? "" : "; there are " + tile::name_list(known)));
+  }
+  return ok();
+}
+
+// Before anything is mapped and filled.
+Status check_memory(const std::string& program, const Json& tensors) {
+  std::uint64_t total = 0;
+  for (const auto& tensor : tensors) {
+    if (tensor.value("scalar", false)) continue;
+    if (__builtin_add_overflow(total, tensor.value("bytes", std::uint64_t(0)), &total)) total = std::numeric_limits<std::uint64_t>::max();
+  }
+  return check_memory_left(total, "the tensors of " + program);
+}
+
+Status prepare_operand(Context& context, const Json& inputs, std::uint64_t seed, Operand& operand) {
+  KILN_TRY(operand.memory, create_memfd("kiln-" + operand.name, std::max<std::size_t>(operand.bytes, 1)));
+  KILN_TRY(operand.mapping, Mapping::map(operand.memory.get(), std::max<std::size_t>(operand.bytes, 1), true));
+  if (!inputs.contains(operand.name)) {
+    fill(operand, seed);
+  } else {
+    const auto file = inputs[operand.name].get<std::string>();
+    KILN_TRY(const auto bytes, read_file(file));
+    if (bytes.size() != operand.bytes)
+      return Error(ErrorCode::invalid_argument, file + " has " + std::to_string(bytes.size()) + " bytes, " + operand.name + " takes " + std::to_string(operand.bytes));
+    if (!bytes.empty()) std::memcpy(operand.mapping.data(), bytes.data(), bytes.size());
+  }
+  KILN_TRY(const auto answer, context.ask("buffer.register", Json{{"fd", {{"fd", 0}}}}, {operand.memory.get()}));
+  operand.buffer = answer.value("buffer", std::int64_t(0));
+  return ok();
+}
+
+Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed, const Json& tensors) {
+  std::vector<Operand> operands;
+  for (const auto& tensor : tensors) {
+    Operand operand;
+    operand.name = tensor.value("name", "");
+    operand.dtype = dtype_from_name(tensor.value("dtype", "")).value_or(DType::f32);
+    operand.scalar = tensor.value("scalar", false);
+    const auto access = tensor.value("access", "read");
+    operand.read = access != "write";
+    operand.written = access != "read";
+    operand.bytes = tensor.value("bytes", std::size_t(0));
+    if (operand.scalar) {
+      if (!named.scalars.contains(operand.name))
+        return Error(ErrorCode::invalid_argument, "the kernel takes a scalar: --scalar " + operand.name + "=NUMBER");
+      operand.value = named.scalars[operand.name];
+    } else {
+      KILN_CHECK(prepare_operand(context, named.inputs, seed * 1000003 + operands.size(), operand));
+    }
+    operands.push_back(std::move(operand));
+  }
+  return operands;
+}
+
+// What to compile for to run on a device: its own target, an emulated card's as its name gives it.
+Result<std::string> device_target(Context& context, const std::string& device) {
+  if (device == "host") return device;
+  if (device.rfind("emu:", 0) == 0) return device.substr(4);
+  KILN_TRY(const auto answer, context.ask("device.list", Json::object()));
+  for (const auto& entry : answer["devices"])
+    if (entry.value("name", "") == device && entry.contains("target")) return entry["target"].get<std::string>();
+  return Error(ErrorCode::unknown_target, "no device " + device + "; `kiln devices` lists what there is");
+}
+
+}  // namespace
+
+void RunOptions::add_to(CLI::App& command) {
+  kernel.add_to(command, "");
+  command.add_option("--device", device, "where to run")->capture_default_str();
+  command.add_option("--seed", seed, "of the generated inputs (normals; integers from -8 to 8)")->capture_default_str();
+  command.add_option("--input", inputs, "NAME=FILE …: raw bytes of an input")->expected(1, 100);
+  command.add_option("--output", outputs, "NAME=FILE …: write a tensor's bytes after the launch")->expected(1, 100);
+  command.add_option("--scalar", scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
+}
+
+Json Prepared::arguments() const {
+  Json args = Json::object();
+  for (const auto& o : operands) args[o.name] = o.scalar ? o.value : Json{{"buffer", o.buffer}};
+  return args;
+}
+
+Status Prepared::write_outputs() const {
+  for (const auto& o : operands)
+    if (named.outputs.contains(o.name))
+      KILN_CHECK(write_file(named.outputs[o.name].get<std::string>(), ByteView(o.mapping.data(), o.bytes)));
+  return ok();
+}
+
+Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
+  Prepared run;
+  KILN_TRY(run.named, read_named(context, options));
+  KILN_TRY(run.params, options.kernel.params(context));
+  if (options.kernel.target.empty()) {
+    KILN_TRY(run.params["target"], device_target(context, options.device));
+  }
+  KILN_TRY(run.outcome, context.ask("kernel.compile", run.params));
+  const auto& tensors = run.outcome["tensors"];
+  KILN_CHECK(check_names(run.named.inputs, tensors, "--input", false));
+  KILN_CHECK(check_names(run.named.outputs, tensors, "--output", false));
+  KILN_CHECK(check_names(run.named.scalars, tensors, "--scalar", true));
+  KILN_CHECK(check_memory(run.outcome.value("program", "the kernel"), tensors));
+  KILN_TRY(run.operands, prepare_operands(context, run.named, options.seed, tensors));
+  return run;
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,52 @@
+// Memory of this process for a kernel's arguments: what run, profile and capture share.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/cli/context.hpp"
+#include "engine/base/fd.hpp"
+#include "engine/ir/types.hpp"
+
+namespace kiln::cli {
+
+// What to run, where, on what.
+struct RunOptions {
+  KernelArguments kernel;
+  std::string device = "host";
+  std::uint64_t seed = 0;
+  std::vector<std::string> inputs, outputs, scalars;  // NAME=FILE, NAME=FILE, NAME=NUMBER
+
+  void add_to(CLI::App& command);
+};
+
+// --input, --output and --scalar by name.
+struct Named {
+  protocol::Json inputs, outputs, scalars;
+};
+
+// One argument of the kernel: a scalar, or memory that is registered with the service.
+struct Operand {
+  std::string name;
+  DType dtype = DType::f32;
+  bool scalar = false, written = false, read = false;
+  std::size_t bytes = 0;
+  UniqueFd memory;
+  Mapping mapping;
+  std::int64_t buffer = 0;
+  protocol::Json value;
+};
+
+// A kernel that is compiled for its device, with its operands ready: inputs from files, else seeded normals (integers: -8 to
+// 8), outputs full of NaN.
+struct Prepared {
+  protocol::Json params;         // of kernel.compile
+  protocol::Json outcome;        // its answer
+  Named named;
+  std::vector<Operand> operands;
+  [[nodiscard]] protocol::Json arguments() const;   // "args" of a launch
+  [[nodiscard]] Status write_outputs() const;       // --output
+};
+Result<Prepared> prepare_run(Context& context, const RunOptions& options);
+
+}  // namespace kiln::cli

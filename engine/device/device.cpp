@@ -1,0 +1,20 @@
+#include "engine/device/device.hpp"
+
+namespace kiln::device {
+namespace {
+
+Error no_card() {
+  return Error(ErrorCode::unsupported, "the device has no memory and no events of its own: hand memory over as a descriptor");
+}
+
+}  // namespace
+
+Result<BufferId> Device::open_memory(const IpcHandle&, std::uint64_t, std::uint64_t) { return no_card(); }
+Result<BufferId> Device::import_memory(int, std::uint64_t, std::uint64_t) { return no_card(); }
+Result<AllocatedBuffer> Device::allocate(std::uint64_t) { return no_card(); }
+Status Device::read(BufferId, std::uint64_t, std::uint64_t, int) { return no_card(); }
+Result<EventId> Device::open_event(const IpcHandle&) { return no_card(); }
+Result<MadeEvent> Device::make_event() { return no_card(); }
+Status Device::close_event(EventId) { return no_card(); }
+
+}  // namespace kiln::device

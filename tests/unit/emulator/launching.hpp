@@ -1,0 +1,88 @@
+// Kernels of the corpus, launched on the machine below HIP.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "engine/base/fd.hpp"
+#include "engine/emulator/machine/core_loader.hpp"
+#include "engine/emulator/machine/launch.hpp"
+#include "engine/emulator/machine/program.hpp"
+
+namespace kiln::emulator {
+
+inline std::string corpus(const std::string& name) {
+  return std::string(KILN_SOURCE_DIR) + "/tests/unit/emulator/corpus/" + name;
+}
+
+// A card with one of the corpus's objects on it: <stem>_<parameter>.co, the parameter being the card and, maybe, a
+// convention.
+class LaunchingObject : public testing::TestWithParam<const char*> {
+ protected:
+  virtual std::string stem() const = 0;
+  void SetUp() override {
+    const std::string object = GetParam();
+    const char* level = std::getenv("KILN_EMULATOR_CORE");
+    const auto core = load_core(level == nullptr ? "" : level, "");
+    ASSERT_TRUE(core) << to_text(core.error());
+    core_ = *core;
+    auto card = parse_card(object.substr(0, object.find('_')));
+    ASSERT_TRUE(card);
+    card_ = std::move(*card);
+    const auto bytes = read_file(corpus(stem() + "_" + object + ".co"));
+    ASSERT_TRUE(bytes) << to_text(bytes.error());
+    auto program = Program::load(*bytes, card_, *core_);
+    ASSERT_TRUE(program) << to_text(program.error());
+    program_ = std::move(*program);
+  }
+
+  std::uint32_t* allocate(std::size_t words) {
+    const auto memory = memory_.allocate(words * 4, 0);
+    EXPECT_TRUE(memory);
+    return memory ? static_cast<std::uint32_t*>(*memory) : nullptr;
+  }
+
+  template <class... Arguments> Result<LaunchResult> launch(const std::string& name, Geometry geometry,
+                                                            Arguments... arguments) {
+    const Kernel* kernel = program_->kernel(name);
+    if (kernel == nullptr) return Error(ErrorCode::not_found, name);
+    void* pointers[] = {&arguments...};
+    KILN_TRY(auto gathered, gather_arguments(*kernel, pointers));
+    LaunchOrder order;
+    order.core = core_;
+    order.workers = &workers_;
+    order.memory = &memory_;
+    order.card = &card_;
+    order.options = options_;
+    order.code = &program_->code();
+    order.kernel = kernel;
+    order.geometry = geometry;
+    order.arguments = std::move(gathered);
+    order.cancelled = &cancelled_;
+    return run_launch(order);
+  }
+
+  // Expects a launch without fault.
+  template <class... Arguments> LaunchResult run(const std::string& name, Geometry geometry, Arguments... arguments) {
+    auto result = launch(name, geometry, arguments...);
+    EXPECT_TRUE(result) << to_text(result.error());
+    if (!result) return {};
+    EXPECT_FALSE(result->fault) << result->fault->text;
+    return std::move(*result);
+  }
+
+  const Core* core_ = nullptr;
+  Card card_;
+  std::unique_ptr<Program> program_;
+  Memory memory_{std::uint64_t(1) << 32};
+  Workers workers_{4};
+  Options options_;
+  std::atomic<bool> cancelled_{false};
+};
+
+}  // namespace kiln::emulator
