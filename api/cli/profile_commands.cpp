@@ -5,6 +5,7 @@
 
 #include "api/cli/operands.hpp"
 #include "api/cli/profile_files.hpp"
+#include "api/cli/rocprof.hpp"
 
 namespace kiln::cli {
 
@@ -105,8 +106,9 @@ void print_report(const Json& report, const ProfileOptions& options) {
             << number_text(report.value("duration_ms", 0.0)) << " ms"
             << (report.value("emulated", false) ? " on this machine's processor, which says nothing about the card's time" : "") << "\n";
   if (report["launches"].empty()) {
-    std::cout << (report.value("device", "") == "host" ? "the host counts nothing: profile on an emulated card (--device emu:gfx942)\n"
-                                                       : "") << report.value("note", "");
+    if (report.value("device", "") == "host") std::cout << "the host counts nothing: profile on an emulated card (--device emu:gfx942)\n";
+    if (report.contains("note")) std::cout << report.value("note", "") << "\n";
+    if (!report["counters"].empty()) print_counters(report);
     return;
   }
   print_counters(report);
@@ -124,6 +126,22 @@ void print_report(const Json& report, const ProfileOptions& options) {
     std::cout << (report["counters"].value("SQ_LDS_BANK_CONFLICT", 0) == 0 ? "  no bank conflicts\n" : "  none: the conflicts are not a shared tile's\n");
 }
 
+// A real card counts through rocprofv3, where that is installed.
+Status add_real_counters(const ProfileOptions& options, const Json& outcome, Json& report) {
+  const auto& device = options.run.device;
+  if (device == "host" || report.value("emulated", false)) return ok();
+  const auto rocprof = find_rocprof();
+  if (rocprof.empty()) {
+    report["note"] = "rocprofv3 is not installed (ROCm's package rocprofiler-sdk): no counters, the duration alone";
+    return ok();
+  }
+  Json symbols = Json::array();
+  for (const auto& launch : outcome["launches"]) symbols.push_back(launch["symbol"]);
+  KILN_TRY(report["counters"], rocprof_counters(rocprof, options.run, symbols));
+  report["note"] = "counters by " + rocprof;
+  return ok();
+}
+
 int profile_command(Context& context, const ProfileOptions& options) {
   auto run = prepare_run(context, options.run);
   if (!run) return report(context, run.error());
@@ -134,6 +152,7 @@ int profile_command(Context& context, const ProfileOptions& options) {
   if (!options.check.empty()) request["switches"] = {{"check", options.check}};
   auto answer = context.ask("kernel.profile", std::move(request));
   if (!answer) return report(context, answer.error());
+  if (auto status = add_real_counters(options, run->outcome, *answer); !status) return report(context, status.error());
   if (auto status = run->write_outputs(); !status) return report(context, status.error());
   if (auto status = options.csv.empty() ? ok() : write_counter_csv(options.csv, *answer); !status) return report(context, status.error());
   if (auto status = options.trace.empty() ? ok() : write_trace(options.trace, *answer); !status) return report(context, status.error());

@@ -19,6 +19,18 @@ std::string behind(const std::string& name, const std::string& kind) {
   return name.rfind(kind, 0) == 0 ? name.substr(kind.size()) : std::string();
 }
 
+// A profiler that started this process (rocprofv3) is to see the card's process too.
+std::vector<std::string> profiler_environment(const std::vector<std::string>& all) {
+  std::vector<std::string> kept;
+  bool profiled = false;
+  for (const auto& entry : all) {
+    const bool tool = entry.starts_with("ROCP_") || entry.starts_with("ROCPROF");
+    profiled = profiled || tool;
+    if (tool || entry.starts_with("LD_PRELOAD=") || entry.starts_with("HSA_TOOLS_LIB=")) kept.push_back(entry);
+  }
+  return profiled ? kept : std::vector<std::string>();
+}
+
 }  // namespace
 
 LoadedKernels::LoadedKernels(const SessionOptions& options)
@@ -26,6 +38,7 @@ LoadedKernels::LoadedKernels(const SessionOptions& options)
       host_command_(options.device_host_command),
       hip_command_(options.device_hip_command),
       environment_(compile::scrubbed_environment(options.pool.environment)),
+      profiler_environment_(profiler_environment(options.pool.environment)),
       emulated_hip_(options.emulated_hip),
       log_path_(options.log_path) {}
 
@@ -76,6 +89,7 @@ Result<device::DeviceProcessOptions> LoadedKernels::process_of(const std::string
   } else if (!card.empty() && card.size() < 4 && card.find_first_not_of("0123456789") == std::string::npos && !hip_command_.empty()) {
     process.command = hip_command_;
     process.command.insert(process.command.end(), {"", card});
+    process.environment.insert(process.environment.end(), profiler_environment_.begin(), profiler_environment_.end());
   } else if (!emulated.empty() && !hip_command_.empty() && !emulated_hip_.empty()) {
     KILN_TRY(const auto target, target::parse_target(emulated));
     if (!is_emulated(target))

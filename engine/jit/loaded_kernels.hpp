@@ -49,7 +49,7 @@ class LoadedKernels {
   std::vector<std::shared_ptr<Slot>> take_surplus();  // with the lock held; they are unloaded when they go, without it
 
   const std::uint64_t loaded_max_;
-  const std::vector<std::string> host_command_, hip_command_, environment_;
+  const std::vector<std::string> host_command_, hip_command_, environment_, profiler_environment_;
   const std::string emulated_hip_, log_path_;
   std::mutex devices_mutex_;
   std::map<std::string, std::unique_ptr<device::Device>> devices_;  // only grows

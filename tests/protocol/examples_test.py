@@ -42,6 +42,20 @@ class Examples(unittest.TestCase):
             # The program asked this daemon, not one of its own, and left nothing there.
             self.assertEqual(service.kiln("--json", "stats", check=0).stdout.count('"launches": 1'), 1)
 
+    @unittest.skipUnless(os.path.exists(LIBRARY), "built without LLVM: no emulated card")
+    def test_columns(self):
+        with Service() as service:
+            environment = dict(os.environ, KILN_SOCKET=service.socket, KILN_CACHE_DIR=service.cache, KILN=os.path.join(BIN, "kiln"))
+            done = subprocess.run([os.path.join(ROOT, "examples/columns/columns.sh")], capture_output=True, text=True, env=environment)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        cycles = {m[0]: int(m[1]) for m in re.findall(r"^(.*\S) +(\d+) +\d+   ", done.stdout, re.M)}
+        self.assertEqual(cycles["columns of f32[32,32], pad:4"], 0)
+        self.assertEqual(cycles["columns of f32[32,32], auto"], 0)
+        self.assertGreater(cycles["columns of f32[32,32], row_major"], 0)
+        self.assertGreater(cycles["gemm operands, pad:2"], 0)   # padding by one element is not enough there
+        self.assertEqual(cycles["gemm operands, auto"], 0)
+        self.assertIn("--layout As=auto", done.stdout)
+
     def test_quickstart(self):
         done = subprocess.run([sys.executable, os.path.join(ROOT, "examples/quickstart.py")], capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)

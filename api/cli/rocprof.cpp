@@ -1,0 +1,119 @@
+#include "api/cli/rocprof.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+#include "engine/base/process.hpp"
+
+namespace kiln::cli {
+
+using protocol::Json;
+
+namespace {
+
+// What one pass can count: a block's registers are few. Source: ROCm's documentation, "MI300 and MI200 series performance
+// counters and metrics".
+const std::vector<std::vector<std::string>> passes = {
+    {"SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_BRANCH"},
+    {"SQ_INSTS_MFMA", "SQ_INSTS_VMEM_RD", "SQ_INSTS_VMEM_WR", "SQ_LDS_BANK_CONFLICT", "SQ_LDS_IDX_ACTIVE"},
+    {"TCC_HIT_sum", "TCC_MISS_sum"}};
+
+std::vector<std::string> run_words(const RunOptions& options) {
+  std::vector<std::string> words{executable_folder() + "/kiln", "--no-daemon", "--json", "run", options.kernel.program, "--device", options.device,
+                                 "--seed", std::to_string(options.seed)};
+  const auto add = [&](const char* flag, const std::vector<std::string>& values) {
+    if (values.empty()) return;
+    words.emplace_back(flag);
+    words.insert(words.end(), values.begin(), values.end());
+  };
+  if (!options.kernel.target.empty()) add("--target", {options.kernel.target});
+  add("--set", options.kernel.set);
+  add("--layout", options.kernel.layouts);
+  add("--align", options.kernel.align);
+  add("--input", options.inputs);
+  add("--scalar", options.scalars);
+  return words;
+}
+
+// One line of the profiler's CSV: fields in quotes or without.
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"') quoted = !quoted;
+    else if (c == ',' && !quoted) fields.emplace_back();
+    else if (c != '\r') fields.back() += c;
+  }
+  return fields;
+}
+
+Status add_counters(const std::string& path, const Json& symbols, Json& counters) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  const auto head = fields_of(line);
+  const auto column = [&](const char* name) { return std::size_t(std::find(head.begin(), head.end(), name) - head.begin()); };
+  const auto kernel = column("Kernel_Name"), name = column("Counter_Name"), value = column("Counter_Value");
+  if (std::max({kernel, name, value}) >= head.size()) return Error(ErrorCode::corrupt, path + ": no columns of counters");
+  while (std::getline(file, line)) {
+    const auto fields = fields_of(line);
+    if (fields.size() != head.size() || std::find(symbols.begin(), symbols.end(), fields[kernel]) == symbols.end()) continue;
+    counters[fields[name]] = counters.value(fields[name], 0.0) + std::strtod(fields[value].c_str(), nullptr);
+  }
+  return ok();
+}
+
+Status run_pass(std::vector<std::string> words, const std::string& folder, const Json& symbols, Json& counters) {
+  SpawnOptions spawn;
+  spawn.command = std::move(words);
+  for (char** entry = environ; *entry != nullptr; ++entry) spawn.environment.emplace_back(*entry);
+  spawn.directory = std::filesystem::current_path().string();
+  spawn.log_path = folder + "/log";
+  KILN_TRY(auto child, ChildProcess::spawn(spawn));
+  const auto ended = child.ended(true).value_or("ended");
+  if (ended != "exit status 0") {
+    Error error(ErrorCode::launch_failed, "rocprofv3: " + ended);
+    if (auto log = read_file(spawn.log_path)) error.context.push_back(make_valid_utf8(text(*log).substr(log->size() - std::min<std::size_t>(log->size(), 2000))));
+    return error;
+  }
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.path().string().ends_with("counter_collection.csv")) KILN_CHECK(add_counters(entry.path().string(), symbols, counters));
+  return ok();
+}
+
+}  // namespace
+
+std::string find_rocprof() {
+  const char* path = std::getenv("PATH");
+  std::string folders = (path == nullptr ? "" : std::string(path)) + ":/opt/rocm/bin";
+  for (std::size_t begin = 0; begin <= folders.size();) {
+    const auto end = std::min(folders.find(':', begin), folders.size());
+    const auto candidate = folders.substr(begin, end - begin) + "/rocprofv3";
+    if (end > begin && ::access(candidate.c_str(), X_OK) == 0) return candidate;
+    begin = end + 1;
+  }
+  return {};
+}
+
+Result<Json> rocprof_counters(const std::string& rocprof, const RunOptions& options, const Json& symbols) {
+  Json counters = Json::object();
+  for (const auto& pass : passes) {
+    std::string folder = std::filesystem::temp_directory_path().string() + "/kiln-rocprof-XXXXXX";
+    if (::mkdtemp(folder.data()) == nullptr) return errno_error(errno, "make a folder for the profiler");
+    std::vector<std::string> words{rocprof, "--pmc"};
+    words.insert(words.end(), pass.begin(), pass.end());
+    words.insert(words.end(), {"--output-format", "csv", "-d", folder, "--"});
+    const auto run = run_words(options);
+    words.insert(words.end(), run.begin(), run.end());
+    auto status = run_pass(std::move(words), folder, symbols, counters);
+    std::error_code ignored;
+    std::filesystem::remove_all(folder, ignored);
+    KILN_CHECK(std::move(status));
+  }
+  return counters;
+}
+
+}  // namespace kiln::cli
