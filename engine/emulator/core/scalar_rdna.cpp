@@ -208,6 +208,7 @@ constexpr ScalarRow unsorted[] = {
     KILN_NOTHING("s_delay_alu"),
     KILN_NOTHING("s_set_inst_prefetch_distance"),
     KILN_NOTHING("s_wait_event"),
+    KILN_NOTHING("s_wait_idle"),
     KILN_NOTHING("s_waitcnt_depctr"),
     KILN_NOTHING("s_waitcnt_vscnt"),
     KILN_NOTHING("s_waitcnt_vmcnt"),

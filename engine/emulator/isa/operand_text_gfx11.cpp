@@ -114,7 +114,7 @@ std::string wait_text(std::uint16_t immediate) {
 std::string sopp_text(const Instruction& instruction) {
   const auto name = name_of(instruction);
   for (const std::string_view without : {"s_barrier", "s_wakeup", "s_icache_inv", "s_ttracedata", "s_endpgm_saved",
-                                         "s_endpgm_ordered_ps_done"}) {
+                                         "s_endpgm_ordered_ps_done", "s_code_end", "s_wait_idle"}) {
     if (name == without) return "";
   }
   if (name == "s_waitcnt") return wait_text(instruction.immediate);
@@ -227,7 +227,7 @@ std::string vector_text(const Instruction& instruction) {
   text.operand(instruction.scalar_dst);
   for (int i = 0; i < source_count(instruction); ++i) text.operand(with_modifiers(instruction, i));
   if (name_of(instruction).starts_with("v_permlane")) {
-    text.bit_list("op_sel", unsigned(instruction.dpp.fetch_inactive) | unsigned(instruction.dpp.bound_control) << 1, 4);
+    text.bit_list("op_sel", unsigned(instruction.dpp.fetch_inactive) | unsigned(instruction.dpp.bound_control) << 1, 2);
     return text.take();
   }
   // The destination's half stands behind those of the sources.
