@@ -1,5 +1,5 @@
-// Shadow state of the checking switches. Null members are switched off. The core updates and reads it; what it finds stops
-// the wave with a Fault of the matching kind (the machine decides whether a launch goes on after it).
+// Shadow state of the checking switches. Null members are switched off. The core updates and reads it; what it finds
+// stops the wave with a Fault of the matching kind (the machine decides whether a launch goes on after it).
 #pragma once
 
 #include <cstdint>

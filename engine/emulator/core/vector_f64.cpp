@@ -38,22 +38,6 @@ inline double fraction(double x) {
 
 inline double power_of_two(int n) { return std::bit_cast<double>(static_cast<u64>(n + 1023) << 52); }
 
-// x * 2^n with one rounding. Upwards steps are exact until they overflow. Downwards the steps before the last stay
-// within the normal range: 54 bits above the smallest normal number nothing is lost.
-inline double scaled(double x, i32 n) {
-  int rest = n < -2200 ? -2200 : n > 2200 ? 2200 : n;
-  while (rest > 1000) {
-    x *= power_of_two(1000);
-    rest -= 1000;
-  }
-  while (rest < -900) {
-    if (__builtin_fabs(x) < 0x1p-60) return x * power_of_two(-1000) * 0x1p-1000;
-    x *= power_of_two(-900);
-    rest += 900;
-  }
-  return x * power_of_two(rest);
-}
-
 inline i32 exponent_of(double x) {
   if (x == 0 || !(__builtin_fabs(x) <= __DBL_MAX__)) return 0;
   const bool tiny = __builtin_fabs(x) < 0x1p-1022;
@@ -64,6 +48,16 @@ inline double mantissa_of(double x) {
   if (x == 0 || !(__builtin_fabs(x) <= __DBL_MAX__)) return x + x;
   const u64 bits = std::bit_cast<u64>(__builtin_fabs(x) < 0x1p-1022 ? x * 0x1p64 : x);
   return std::bit_cast<double>((bits & 0x800fffffffffffffu) | 0x3fe0000000000000u);
+}
+
+// x * 2^n with one rounding: the last step takes the value below the normal range, all before it are exact.
+inline double scaled(double x, i32 n) {
+  if (x == 0 || !(__builtin_fabs(x) <= __DBL_MAX__)) return x + x;
+  const double one_to_two = mantissa_of(x) * 2;
+  const int exponent = exponent_of(x) - 1 + (n < -5000 ? -5000 : n > 5000 ? 5000 : n);
+  if (exponent > 1023) return one_to_two * 0x1p1023 * 2;
+  if (exponent >= -1022) return one_to_two * power_of_two(exponent);
+  return one_to_two * power_of_two((exponent < -1100 ? -1100 : exponent) + 1000) * 0x1p-1000;
 }
 
 void read_doubles(const std::uint32_t* row, double* out) {

@@ -1,17 +1,17 @@
-// Races on global memory: two waves of one launch touch the same byte, at least one by a plain store, and neither of the
-// two accesses happens before the other (global_order.hpp).
+// Races on global memory: two waves of one launch touch the same byte, at least one by a plain store, and neither of
+// the two accesses happens before the other (global_order.hpp).
 //
 // What counts as what:
 // - Atomic are the atomic instructions; coherent, and treated alike, are loads and stores that bypass the near caches
 //   (sc0 or sc1, glc), as compilers emit for `volatile` and for atomic loads and stores. gfx90a and RDNA3 have no such
 //   mark on stores: there a plain store against an atomic or a coherent load is taken for an atomic one.
-// - Two stores of the same value to a byte are no race: kernels set flags and fill borders that way, and no order of the
-//   two shows. The same store against another wave's load is one.
+// - Two stores of the same value to a byte are no race: kernels set flags and fill borders that way, and no order of
+//   the two shows. The same store against another wave's load is one.
 // - A plain load against an atomic is not reported: the first guess of a compare-and-swap loop is one.
 // - Two lanes of one instruction that store different values to one byte are reported, as a race with the wave itself.
 // Not seen: fences that are missing around atomics (every atomic orders), order by flags in LDS, other launches, the
-// host, private memory. Of several work groups that load the same bytes between two stores two are remembered, so that a
-// race with one of the others may stay hidden if atomics order both of those.
+// host, private memory. Of several work groups that load the same bytes between two stores two are remembered, so that
+// a race with one of the others may stay hidden if atomics order both of those.
 //
 // Work groups of a checked launch run on one thread: same findings every time.
 #pragma once

@@ -20,7 +20,7 @@ namespace {
 constexpr std::uint64_t quantum = 1 << 18;       // instructions between looks at cancellation and budget
 constexpr std::uint64_t patience = 16 << 20;     // instructions until a work group lets another one begin
 constexpr std::uint32_t resident_max = 1024;     // work groups under way at once
-constexpr std::uint32_t yield_rounds = 64;       // looks at waiting work groups until the host's other threads get a turn
+constexpr std::uint32_t yield_rounds = 64;       // looks at waiting work groups until other host threads get a turn
 constexpr std::uint64_t scratch_bytes_max = std::uint64_t(4) << 30;
 constexpr std::uint32_t private_bytes_max = 1 << 20;
 
@@ -274,8 +274,8 @@ void Launch::work(int thread) {
     next_one = more;
     if (resident.size() > 1 || !more) {
       std::rotate(resident.begin(), resident.begin() + 1, resident.end());
-      // Not every time: on a busy machine each may cost a time slice, and a loop that waits in vain should use its budget
-      // up before long.
+      // Not every time: on a busy machine each may cost a time slice, and a loop that waits in vain should use its
+      // budget up before long.
       if (waiting > resident.size() && waiting % yield_rounds == 0) sched_yield();
     }
   }

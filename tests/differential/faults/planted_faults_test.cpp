@@ -77,7 +77,7 @@ KILN_DEVICE u64 encoded(const f32* from) {
   return bytes;
 }
 
-extern "C" KILN_KERNEL(64) void fp8_product_0(const void* __restrict__ p0, const void* __restrict__ p1, void* __restrict__ p2) {
+extern "C" KILN_KERNEL(64) void fp8_product_0(const void* p0, const void* p1, void* p2) {
   const u32 lane = thread_id();
   const f32* a = (const f32*)p0 + (lane & 15u) * 32u + (lane >> 4) * 8u;
   const f32* b = (const f32*)p1 + (lane & 15u) * 32u + (lane >> 4) * 8u;

@@ -278,8 +278,9 @@ TEST(HostileObjects, EndTheirLoadsAndLaunches) {
   ASSERT_GE(victims.size(), 5u);
   const char* const given = std::getenv("KILN_SEED");
   const std::uint64_t seed = given != nullptr ? std::strtoull(given, nullptr, 10) : std::random_device()();
-  auto* const shared = new (::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0))
-      Progress;
+  void* const memory = ::mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* const shared = new (memory) Progress;
   if (const char* const mutant = std::getenv("KILN_MUTANT")) {
     Attack attack(victims, seed, *shared);
     ASSERT_TRUE(attack.open(KILN_EMULATED_HIP));

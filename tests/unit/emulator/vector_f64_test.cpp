@@ -46,6 +46,12 @@ TEST(VectorF64, Exponents) {
            {bits(0x1p1023), n(-2097), 0, 1},
            {bits(0x1.8p1023), n(-2098), 0, 1},
            {bits(0x1p1023), n(-2098), 0, 0},
+           {bits(0x1p-100), n(-960), 0, 1u << 14},    // into denormals from below 2^-60
+           {bits(0x1p-200), n(-874), 0, 1},
+           {bits(0x1.8p-200), n(-875), 0, 1},
+           {bits(0x1p-1022), n(-1), 0, std::uint64_t(1) << 51},
+           {2, n(-1), 0, 1},
+           {bits(0x1p-1000), n(2023), 0, bits(0x1p1023)},
            {bits(1.0), n(INT32_MIN), 0, 0}});
   check64("gfx942", "v_frexp_mant_f64 v[0:1], v[2:3]",
           {{bits(12.0), 0, 0, bits(0.75)}, {1, 0, 0, bits(0.5)}, {0, 0, 0, 0}, {inf, 0, 0, inf}});
