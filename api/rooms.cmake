@@ -1,6 +1,6 @@
 # The service's rooms: protocol knows no sockets, server knows no methods, daemon and cli wire everything.
 kiln_room(api/protocol DEPS engine_base)
-kiln_room(api/service DEPS api_protocol engine_jit)
+kiln_room(api/service DEPS api_protocol engine_jit engine_capture)
 kiln_room(api/server DEPS api_service)
 kiln_room(api/client DEPS api_protocol)
 kiln_room(api/daemon DEPS api_server cache LIBS spdlog fmt)

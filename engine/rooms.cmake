@@ -9,6 +9,8 @@ kiln_room(engine/emit DEPS engine_ir)
 # Files named *_llvm.cpp need LLVM and are linked into the host programs only.
 kiln_room(engine/compile EXCLUDE "_llvm\\.cpp$" DEPS engine_emit engine_lower LIBS dl)
 kiln_room(engine/device EXCLUDE "_llvm\\.cpp$" DEPS engine_compile)
+# What a launch was, in a file.
+kiln_room(engine/capture DEPS engine_compile LIBS zstd)
 kiln_room(engine/jit DEPS engine_device engine_compile engine_reference engine_specialize)
 kiln_room(cache DEPS engine_jit)
 
@@ -37,6 +39,7 @@ if(TARGET kiln-compile-hip)
 endif()
 kiln_program(kiln-device-hip engine/device/hip_main.cpp engine_device)
 kiln_program(kiln-doctor-hip engine/device/hip_doctor_main.cpp engine_device)
+kiln_program(kiln-emulate engine/device/hip_emulate_main.cpp engine_device)
 if(KILN_WITH_LLVM)
   function(kiln_llvm_library name pattern)
     file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/${pattern})

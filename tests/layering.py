@@ -17,16 +17,17 @@ DIRECT = {
     "engine/lower": ["engine/specialize", "engine/profile"],
     "engine/emit": ["engine/ir"],
     "engine/compile": ["engine/emit", "engine/lower"],
+    "engine/capture": ["engine/compile"],
     "engine/device": ["engine/compile"],
     "engine/emulator": ["engine/device"],
     "engine/jit": ["engine/device", "engine/compile", "engine/emit", "engine/lower", "engine/specialize", "engine/profile", "engine/reference"],
     "cache": ["engine/base", "engine/jit:engine/jit/object_store.hpp"],
     "api/protocol": ["engine/base"],
-    "api/service": ["api/protocol", "engine/jit"],
+    "api/service": ["api/protocol", "engine/jit", "engine/capture"],
     "api/server": ["api/service"],
     "api/client": ["api/protocol"],
     "api/daemon": ["api/server", "api/service", "api/client", "cache", "engine/jit"],
-    "api/cli": ["api/daemon", "api/client", "cache", "engine/jit"],
+    "api/cli": ["api/daemon", "api/client", "cache", "engine/jit", "engine/capture"],
 }
 # Header -> rooms (or files by pattern) that may name it.
 HEAVY = [

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "api/cli/operands.hpp"
+#include "api/cli/rocprof.hpp"
 #include "api/cli/verdicts.hpp"
 #include "engine/base/half.hpp"
 #include "engine/base/hash.hpp"
@@ -170,44 +171,22 @@ Json run_all(Context& context, const std::string& device, const std::string& emu
   return runs;
 }
 
-// An executable on PATH.
-std::string find_program(const std::string& name) {
-  const char* path = std::getenv("PATH");
-  for (std::string rest = path != nullptr ? path : ""; !rest.empty();) {
-    const auto end = rest.find(':');
-    const auto file = rest.substr(0, end) + "/" + name;
-    if (::access(file.c_str(), X_OK) == 0) return file;
-    rest = end == std::string::npos ? "" : rest.substr(end + 1);
-  }
-  return "";
-}
-
 const Case counted{"gemm", {"M=256", "N=256", "K=256", "dtype=f16"}, false};
 
-// A real card's counters, by AMD's own tool around a run of ours: the text of its tables.
+// A real card's counters, by AMD's own tool around a run of ours.
 Json counters_by_rocprof(const std::string& device, Verdicts& verdicts) {
-  const auto tool = find_program("rocprofv3");
+  const auto tool = find_rocprof();
   if (tool.empty()) {
     verdicts.add({"counters", false, "rocprofv3 is not installed", false});
     return {{"missing", "rocprofv3 is not installed"}};
   }
-  std::string folder = "/tmp/kiln-counters-XXXXXX";
-  if (::mkdtemp(folder.data()) == nullptr) return {{"missing", "no temporary folder"}};
-  std::string command = "'" + tool + "' --pmc SQ_WAVES SQ_INSTS_VALU SQ_INSTS_LDS SQ_LDS_BANK_CONFLICT --output-format csv -d " + folder + " -- '" +
-                        executable_folder() + "/kiln' --no-daemon run " + counted.program + " --device " + device + " --set";
-  for (const auto& word : counted.set) command += " " + word;
-  const int ended = std::system((command + " >" + folder + "/said 2>&1").c_str());
-  Json value{{"command", command}, {"status", ended}, {"files", Json::object()}};
-  std::error_code error;
-  bool tables = false;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder, error)) {
-    if (!entry.is_regular_file(error)) continue;
-    if (const auto bytes = read_file(entry.path().string(), 1 << 20)) value["files"][entry.path().filename().string()] = make_valid_utf8(text(*bytes));
-    tables = tables || entry.path().filename().string().find("counter_collection") != std::string::npos;
-  }
-  std::filesystem::remove_all(folder, error);
-  verdicts.add({"counters", ended == 0 && tables, tables ? "collected by " + tool : tool + " wrote no counters", false});
-  return value;
+  RunOptions run;
+  run.kernel.program = counted.program;
+  run.kernel.set.assign(counted.set.begin(), counted.set.end());
+  run.device = device;
+  auto found = rocprof_counters(tool, run, Json::array({counted.program + std::string("_0")}));
+  verdicts.add({"counters", bool(found), found ? "collected by " + tool : to_text(found.error()), false});
+  return found ? Json{{"counters", std::move(*found)}} : Json{{"error", protocol::error_json(found.error())}};
 }
 
 Json counters(Context& context, const std::string& device, Verdicts& verdicts) {

@@ -60,6 +60,7 @@ std::string number_text(double value, int digits = 3);
 void add_kernel_commands(CLI::App& app, Context& context, int& status);
 void add_run_commands(CLI::App& app, Context& context, int& status);
 void add_profile_commands(CLI::App& app, Context& context, int& status);
+void add_emulate_commands(CLI::App& app, Context& context, int& status);
 void add_service_commands(CLI::App& app, Context& context, int& status);
 void add_toolchain_commands(CLI::App& app, Context& context, int& status);
 void add_doctor_commands(CLI::App& app, Context& context, int& status);

@@ -1,54 +1,14 @@
 // kiln-doctor-hip, watched: a driver may end it, or hang.
-#include <fcntl.h>
-
-#include <cerrno>
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <sstream>
-#include <thread>
 
 #include "api/cli/verdicts.hpp"
+#include "api/cli/watched_process.hpp"
 #include "engine/base/process.hpp"
 
 namespace kiln::cli {
 
-namespace {
-
 constexpr auto probe_limit = std::chrono::seconds(180);
-
-// What it wrote, and how it ended: empty when with status 0.
-struct Output {
-  std::string text, end;
-};
-
-Result<Output> run_watched(const std::vector<std::string>& command, const std::vector<std::string>& environment, const std::string& folder) {
-  std::string path = folder + "/kiln-doctor-XXXXXX";
-  const UniqueFd file(::mkostemp(path.data(), O_CLOEXEC));
-  if (!file) return errno_error(errno, "make a file in " + folder);
-  SpawnOptions spawn;
-  spawn.command = command;
-  spawn.environment = environment;
-  spawn.log_path = path;
-  auto child = ChildProcess::spawn(spawn);
-  Output output;
-  if (child) {
-    const auto deadline = Deadline::after(probe_limit);
-    std::optional<std::string> end;
-    while (!(end = child->ended(false)) && !deadline.passed() && !interrupt_token().cancelled())
-      std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    output.end = !end ? "it hung" : *end == "exit status 0" ? "" : "it ended with " + *end;
-  }
-  const auto bytes = read_file(path);
-  std::error_code ignored;
-  std::filesystem::remove(path, ignored);
-  KILN_CHECK(child ? ok() : Status(child.error()));
-  KILN_CHECK(bytes ? ok() : Status(bytes.error()));
-  output.text = std::string(text(*bytes));
-  return output;
-}
-
-}  // namespace
 
 void probe_hip(const daemon::Configuration& configuration, const std::string& device, const std::string& object, const std::string& symbol,
                Verdicts& verdicts) {
@@ -63,7 +23,7 @@ void probe_hip(const daemon::Configuration& configuration, const std::string& de
     command.insert(command.end(), {"", device.rfind("hip:", 0) == 0 ? device.substr(4) : "-1"});
   }
   if (!object.empty()) command.insert(command.end(), {object, symbol});
-  const auto output = run_watched(command, environment, configuration.temporary_folder);
+  const auto output = run_watched(command, environment, "/", configuration.temporary_folder, probe_limit);
   if (!output) return verdicts.add({"HIP trials", false, to_text(output.error()), true});
   std::istringstream lines(output->text);
   std::string last, noise;

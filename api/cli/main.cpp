@@ -37,6 +37,7 @@ int run(int argc, char** argv) {
   add_kernel_commands(app, context, status);
   add_run_commands(app, context, status);
   add_profile_commands(app, context, status);
+  add_emulate_commands(app, context, status);
   add_service_commands(app, context, status);
   add_toolchain_commands(app, context, status);
   add_doctor_commands(app, context, status);

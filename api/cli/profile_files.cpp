@@ -27,6 +27,11 @@ Status write_counter_csv(const std::string& path, const Json& report) {
       "\"Correlation_Id\",\"Dispatch_Id\",\"Agent_Id\",\"Queue_Id\",\"Process_Id\",\"Thread_Id\",\"Grid_Size\",\"Kernel_Id\",\"Kernel_Name\","
       "\"Workgroup_Size\",\"LDS_Block_Size\",\"Scratch_Size\",\"VGPR_Count\",\"Accum_VGPR_Count\",\"SGPR_Count\",\"Counter_Name\","
       "\"Counter_Value\",\"Start_Timestamp\",\"End_Timestamp\"\n";
+  if (report["launches"].empty()) {   // counted by a real card: all dispatches together
+    if (report["counters"].empty()) return Error(ErrorCode::unsupported, path + ": nothing was counted on " + report.value("device", ""));
+    const auto head = "0,0," + quoted(report.value("device", "")) + ",0,0,0,0,0," + quoted(report.value("program", "")) + ",0,0,0,0,0,0,";
+    for (const auto& [name, value] : report["counters"].items()) text += head + quoted(name) + "," + protocol::dump(value) + ",0,0\n";
+  }
   std::size_t dispatch = 0;
   for (const auto& launch : report["launches"]) {
     ++dispatch;
@@ -45,6 +50,7 @@ Status write_counter_csv(const std::string& path, const Json& report) {
 
 Status write_trace(const std::string& path, const Json& report) {
   constexpr double instructions_a_microsecond = 1000;
+  if (report["launches"].empty()) return Error(ErrorCode::unsupported, path + ": no instructions were counted on " + report.value("device", ""));
   Json events = Json::array();
   events.push_back({{"name", "process_name"}, {"ph", "M"}, {"pid", 1}, {"args", {{"name", report.value("device", "") + ": instructions, not time"}}}});
   double at = 0;

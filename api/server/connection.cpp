@@ -296,13 +296,21 @@ void Connection::finish(const Json& id, bool notification, Reply reply, const st
   --in_flight_;
   if (closed_) return;
   if (!notification) {
-    if (!reply.result) answer(id, reply.result.error(), batch);
+    if (!reply.result && reply.error_data.is_object()) answer_with_data(id, std::move(reply), batch);
+    else if (!reply.result) answer(id, reply.result.error(), batch);
     else if (!reply.text.empty() && !batch) send(text_line(id, reply.text), std::move(reply.fds));
     else if (batch) batch_reply(batch, protocol::result_object(id, result_of(std::move(reply))), std::move(reply.fds));
     else send(protocol::result_line(id, std::move(*reply.result)), std::move(reply.fds));
   }
   start_pending();
   end_if_done();
+}
+
+void Connection::answer_with_data(const Json& id, Reply reply, const std::shared_ptr<Batch>& batch) {
+  auto object = protocol::error_object(id, reply.result.error());
+  object["error"]["data"].update(reply.error_data);
+  if (batch) batch_reply(batch, std::move(object), std::move(reply.fds));
+  else send(protocol::dump(object) + "\n", std::move(reply.fds));
 }
 
 void Connection::answer(const Json& id, const Error& error, const std::shared_ptr<Batch>& batch) {

@@ -76,6 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   std::function<void(protocol::Json)> progress_sender(const protocol::Json& id, std::shared_ptr<const bool> answered);
   void dispatch(Pending next);
   void finish(const protocol::Json& id, bool notification, service::Reply reply, const std::shared_ptr<Batch>& batch);
+  void answer_with_data(const protocol::Json& id, service::Reply reply, const std::shared_ptr<Batch>& batch);
   void answer(const protocol::Json& id, const Error& error, const std::shared_ptr<Batch>& batch);
   void batch_reply(const std::shared_ptr<Batch>& batch, protocol::Json reply, std::vector<UniqueFd> fds);
   void send(std::string bytes, std::vector<UniqueFd> fds);

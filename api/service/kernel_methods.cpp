@@ -29,11 +29,19 @@ std::string memo_name(const ActiveCall& call) {
   return name;
 }
 
-void remember_program(const ActiveCall& call, const std::string& key_hex, std::shared_ptr<const bound::Program> program) {
+std::shared_ptr<const KernelSource> source_of(const jit::CompileRequest& request) {
+  return std::make_shared<const KernelSource>(KernelSource{request.program, request.bindings, request.target});
+}
+
+void remember_program(const ActiveCall& call, const std::string& key_hex, std::shared_ptr<const bound::Program> program,
+                      std::shared_ptr<const KernelSource> source) {
   std::lock_guard lock(call.state.mutex);
   auto& programs = call.connection->programs;
   if (programs.size() >= own_programs_max) programs.clear();
   programs[key_hex] = std::move(program);
+  auto& sources = call.connection->sources;
+  if (sources.size() >= own_programs_max) sources.clear();
+  sources[key_hex] = std::move(source);
 }
 
 // Answers with the two parts of the report, and with the object when the request wants it.
@@ -62,20 +70,22 @@ bool answer_from_memo(const CallPtr& call, const std::string& memo, bool want_ob
     if (want_object && !(kernel = it->second.kernel.lock())) return false;
     rest = it->second.rest;
     call->connection->programs[it->second.key_hex] = it->second.program;
+    call->connection->sources[it->second.key_hex] = it->second.source;
   }
   answer_kernel(call, outcome_head(true, "memory", 0), rest, kernel.get());
   return true;
 }
 
 // `compilers`: as they were when the request came.
-void answer_outcome(const CallPtr& call, const std::string& memo, std::uint64_t compilers, const jit::CompileOutcome& outcome) {
+void answer_outcome(const CallPtr& call, const std::string& memo, std::uint64_t compilers, const jit::CompileOutcome& outcome,
+                    const std::shared_ptr<const KernelSource>& source) {
   const auto rest = outcome_rest(outcome);
   const auto key_hex = outcome.kernel->key.hex();
-  remember_program(*call, key_hex, outcome.program);
+  remember_program(*call, key_hex, outcome.program, source);
   if (!memo.empty() && outcome.stored) {
     std::lock_guard lock(call->state.mutex);
     if (call->state.hits.size() >= memo_entries_max) call->state.hits.clear();
-    call->state.hits[memo] = {key_hex, rest, outcome.program, outcome.kernel, compilers};
+    call->state.hits[memo] = {key_hex, rest, outcome.program, source, outcome.kernel, compilers};
   }
   const bool want_object = call->params().contains("want");
   answer_kernel(call, outcome_head(outcome.cached, outcome.origin, outcome.total_ms), rest, want_object ? outcome.kernel.get() : nullptr);
@@ -193,9 +203,10 @@ void kernel_compile(const CallPtr& call) {
   call->state.pool.run([call, memo, compilers] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
-    call->state.session->compile(std::move(*request), [call, memo, compilers](Result<jit::CompileOutcome> outcome) {
+    auto source = source_of(*request);
+    call->state.session->compile(std::move(*request), [call, memo, compilers, source](Result<jit::CompileOutcome> outcome) {
       if (!outcome) return call->answer(std::move(outcome).error());
-      answer_outcome(call, memo, compilers, *outcome);
+      answer_outcome(call, memo, compilers, *outcome, source);
     });
   });
 }
@@ -244,9 +255,10 @@ void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const j
   call->state.pool.run([call, next = std::move(next)] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
-    call->state.session->compile(std::move(*request), [call, next](Result<jit::CompileOutcome> outcome) {
+    auto source = source_of(*request);
+    call->state.session->compile(std::move(*request), [call, next, source](Result<jit::CompileOutcome> outcome) {
       if (!outcome) return call->answer(std::move(outcome).error());
-      remember_program(*call, outcome->kernel->key.hex(), outcome->program);
+      remember_program(*call, outcome->kernel->key.hex(), outcome->program, source);
       next(outcome->kernel, outcome->program);
     });
   });

@@ -41,7 +41,9 @@ struct LaunchJob {
   bool enqueued = false;                   // and answered; of the device's thread
   bool finished = false;                   // with the service's lock
   MemoryShare before_memory;
-  std::vector<UniqueFd> before, after;     // verify: the tensors as they were, and are where they cannot be mapped; one a tensor
+  std::vector<UniqueFd> before, after;     // verify, capture: the tensors as they were, and are where they cannot be mapped; one a tensor
+  CaptureWish capture;
+  std::shared_ptr<const KernelSource> source;
   double launch_ms = 0;
 
   // What it holds is free when the client knows; then the next one starts.
@@ -190,7 +192,8 @@ Status copy_out(LaunchJob& job) {
 // A copy of every tensor as the launch finds it; it counts as the clients' buffers do.
 Status take_before(LaunchJob& job) {
   std::uint64_t bytes = 0;
-  for (const auto& a : job.arguments) bytes += !a.buffer ? 0 : a.buffer->of_card() ? 2 * a.bytes : a.bytes;
+  for (const auto& a : job.arguments)  // a capture also copies the results, and is a file in memory
+    bytes += !a.buffer ? 0 : job.capture.any() ? 3 * a.bytes : a.buffer->of_card() ? 2 * a.bytes : a.bytes;
   KILN_TRY(job.before_memory, job.call->state.memory->take(bytes));
   for (const auto& a : job.arguments) {
     if (!a.buffer) { job.before.emplace_back(); continue; }
@@ -210,6 +213,35 @@ Status take_after(LaunchJob& job) {
     KILN_CHECK(a.buffer->read(a.offset, a.bytes, job.after.back().get()));
   }
   return ok();
+}
+
+// The launch's file for `outcome`; the tensors are as it left them.
+Result<UniqueFd> make_capture(LaunchJob& job, const capture::Outcome& outcome) {
+  const char* const purposes[] = {"run", "verify", "profile"};
+  LaunchRecord record{job.kernel.get(), job.source.get(), job.device, job.device_name, purposes[int(job.purpose)],
+                      job.call->state.options.build_id, job.settings.switches, {}, outcome};
+  job.after.resize(job.arguments.size());
+  for (std::size_t i = 0; i < job.arguments.size(); ++i) {
+    const auto& a = job.arguments[i];
+    record.arguments.push_back({job.name(i), a.scalar, a.bytes, a.buffer ? job.before[i].get() : -1, -1});
+    if (!a.buffer || a.access == Access::read || outcome.kind == capture::Outcome::Kind::failed) continue;
+    if (!job.after[i]) {
+      KILN_TRY(job.after[i], create_memfd("kiln-after", std::max<std::size_t>(a.bytes, 1)));
+      KILN_CHECK(a.buffer->read(a.offset, a.bytes, job.after[i].get()));
+    }
+    record.arguments.back().after = job.after[i].get();
+  }
+  return capture_launch(record, job.capture);
+}
+
+// Answers, with the launch as a file where that was asked for. A file that cannot be made takes no answer away.
+void answer_launch(const JobPtr& job, Reply reply, capture::Outcome outcome) {
+  if (!job->capture.wants(outcome)) return job->answer(std::move(reply));
+  auto shared = std::make_shared<Reply>(std::move(reply));
+  job->call->state.long_work.run([job, shared, outcome = std::move(outcome)] {
+    attach_capture(*shared, make_capture(*job, outcome));
+    job->answer(std::move(*shared));
+  });
 }
 
 void finish_verify(const JobPtr& job) {
@@ -233,8 +265,10 @@ void finish_verify(const JobPtr& job) {
     passed = passed && result->tensors[i]->wrong == 0;
     tensors.push_back(std::move(entry));
   }
-  job->answer(Json{{"key", job->kernel->key.hex()}, {"passed", passed}, {"tensors", std::move(tensors)},
-                   {"launch_ms", job->launch_ms}, {"reference_ms", result->reference_ms}});
+  capture::Outcome outcome;
+  if (!passed) outcome.kind = capture::Outcome::Kind::wrong;
+  answer_launch(job, Json{{"key", job->kernel->key.hex()}, {"passed", passed}, {"tensors", std::move(tensors)},
+                          {"launch_ms", job->launch_ms}, {"reference_ms", result->reference_ms}}, std::move(outcome));
 }
 
 // Whether the device counts what it executes and takes switches.
@@ -252,6 +286,17 @@ Reply finish_profile(LaunchJob& job, const device::LaunchReport& report) {
   value["duration_ms"] = report.duration_ms;
   value["emulated"] = counts(job.device_name);
   return Reply(std::move(value));
+}
+
+void answer_profile(const JobPtr& job, const device::LaunchReport& report) {
+  auto reply = finish_profile(*job, report);
+  if (!reply.result) return job->answer(std::move(reply));
+  capture::Outcome outcome;
+  if (reply.result->contains("counters")) {
+    outcome.counted = true;
+    outcome.counters = (*reply.result)["counters"].get<std::map<std::string, std::uint64_t>>();
+  }
+  answer_launch(job, std::move(reply), std::move(outcome));
 }
 
 // Its stream need not stop it any more. Of a launch that was answered when it was enqueued, what went wrong since is the stream's.
@@ -277,7 +322,10 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   if (!report) {
     auto error = std::move(report).error();
     if (auto status = call.not_stopped(); error.code == ErrorCode::cancelled && !status) error = std::move(status).error();
-    return job->answer(std::move(error));
+    capture::Outcome outcome;
+    outcome.kind = capture::Outcome::Kind::failed;
+    outcome.error = error;
+    return answer_launch(job, std::move(error), std::move(outcome));
   }
   job->launch_ms = report->duration_ms;
   if (job->purpose == LaunchPurpose::verify) {
@@ -288,11 +336,15 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
       finish_verify(job);
     });
   }
-  if (job->purpose == LaunchPurpose::profile)
-    return call.state.long_work.run([job, report = std::move(*report)] { job->answer(finish_profile(*job, report)); });
+  if (job->purpose == LaunchPurpose::profile) {
+    call.wait_again();
+    return call.state.long_work.run([job, report = std::move(*report)] {
+      if (job->call->begin_work()) answer_profile(job, report);
+    });
+  }
   auto finish = [job] {
     if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
-    job->answer(Json{{"key", job->kernel->key.hex()}, {"duration_ms", job->launch_ms}, {"device", job->device_name}});
+    answer_launch(job, Json{{"key", job->kernel->key.hex()}, {"duration_ms", job->launch_ms}, {"device", job->device_name}}, {});
   };
   const bool copies = std::any_of(job->arguments.begin(), job->arguments.end(), [](const Argument& a) { return a.buffer && a.buffer->copied(); });
   if (copies) call.state.pool.run(finish);
@@ -376,9 +428,10 @@ Status submit(const JobPtr& job) {
   KILN_CHECK(read_settings(*job));
   KILN_CHECK(read_arguments(*job));
   KILN_CHECK(read_events(*job));
+  KILN_TRY(job->capture, read_capture_wish(call.fields));
   KILN_TRY(job->loaded, call.state.session->load(job->kernel, job->device_name));
   KILN_CHECK(copy_in(*job));
-  if (job->purpose == LaunchPurpose::verify) KILN_CHECK(take_before(*job));
+  if (job->purpose == LaunchPurpose::verify || job->capture.any()) KILN_CHECK(take_before(*job));
   std::vector<device::LaunchArgument> arguments;
   for (const auto& a : job->arguments) {
     device::LaunchArgument argument{0, a.offset, a.bytes, a.scalar};
@@ -418,7 +471,12 @@ void start_launch(const CallPtr& call, LaunchPurpose purpose) {
     with_kernel(call, [job](std::shared_ptr<const jit::Kernel> kernel, std::shared_ptr<const bound::Program> program) {
       job->kernel = std::move(kernel);
       job->program = std::move(program);
-      auto& threads = job->purpose != LaunchPurpose::run ? job->call->state.interpretations : job->call->state.pool;
+      {
+        std::lock_guard lock(job->call->state.mutex);
+        const auto& sources = job->call->connection->sources;
+        if (const auto found = sources.find(job->kernel->key.hex()); found != sources.end()) job->source = found->second;
+      }
+      auto& threads = job->purpose != LaunchPurpose::run || job->call->fields.has("capture") ? job->call->state.interpretations : job->call->state.pool;
       threads.run([job] {
         if (!job->call->begin_work()) return;
         if (auto status = submit(job); !status) job->answer(std::move(status).error());

@@ -50,20 +50,29 @@ Json instructions_json(const profile::LaunchCounters& counted) {
   return list;
 }
 
+Json models_json(const profile::LaunchCounters& counted) {
+  Json models = Json::object();
+  if (const auto& l2 = counted.l2_model)
+    models["l2"] = {{"text", l2->text}, {"line_bytes", l2->line_bytes}, {"bytes", l2->bytes}, {"ways", l2->ways},
+                    {"caches", l2->caches}, {"complete", l2->complete}};
+  return models;
+}
+
+}  // namespace
+
 Json launch_json(const profile::Report& report) {
   const auto& counted = report.counted;
   Json estimate = Json::array();
   for (const auto& unit : report.estimate) estimate.push_back({{"unit", unit.unit}, {"cycles", unit.cycles}});
   Json value{{"symbol", counted.kernel}, {"target", counted.target}, {"blocks", counted.blocks}, {"threads", counted.threads},
              {"lds_bytes", counted.lds_bytes}, {"emulated_ms", counted.duration_ms}, {"counters", counted.counters},
+             {"modelled", counted.modelled}, {"models", models_json(counted)},
              {"resources", resources_json(report.resources)}, {"occupancy", occupancy_json(report.occupancy)},
              {"estimate", std::move(estimate)}, {"statements", statements_json(report)}, {"lds_instructions", lds_json(report)},
              {"instructions", instructions_json(counted)}};
   value["roofline"] = report.roofline ? roofline_json(*report.roofline) : Json(nullptr);
   return value;
 }
-
-}  // namespace
 
 Json profile_json(const jit::KernelProfile& profile) {
   Json launches = Json::array(), advice = Json::array();
@@ -79,7 +88,7 @@ Json profile_json(const jit::KernelProfile& profile) {
   Json value{{"counters", counters}, {"advice", std::move(advice)}};
   if (!profile.launches.empty()) {
     const auto& first = launches.front();
-    for (const char* name : {"resources", "occupancy", "roofline", "estimate", "statements", "lds_instructions"})
+    for (const char* name : {"modelled", "models", "resources", "occupancy", "roofline", "estimate", "statements", "lds_instructions"})
       value[name] = first[name];
   }
   value["launches"] = std::move(launches);

@@ -21,11 +21,12 @@ struct Peer {
   bool administrator = true;   // may shut down, evict, import, export, see others' buffers
 };
 
-// What a request is answered with. Descriptors travel with the reply's line; they are closed after sending.
+// What a request is answered with, an error too. Descriptors travel with the reply's line; they are closed after sending.
 struct Reply {
   Result<protocol::Json> result;
   std::string text;            // not empty: the result, as JSON text, and `result` is null
   std::vector<UniqueFd> fds;
+  protocol::Json error_data = nullptr;  // an object: members for the error's data, beside the usual ones
   Reply(protocol::Json value) : result(std::move(value)) {}
   Reply(Error error) : result(std::move(error)) {}
 };

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "api/service/buffers.hpp"
+#include "api/service/capture.hpp"
 #include "api/service/card_events.hpp"
 #include "api/service/programs.hpp"
 #include "api/service/service.hpp"
@@ -101,6 +102,7 @@ struct ConnectionState {
   std::unordered_map<std::uint64_t, RunningCall> calls;       // by ActiveCall::number
   std::unordered_map<std::string, std::uint64_t> call_ids;    // dumped request id to number; notifications have none
   std::unordered_map<std::string, std::shared_ptr<const bound::Program>> programs;  // by key: this client's own argument names
+  std::unordered_map<std::string, std::shared_ptr<const KernelSource>> sources;     // by key too, for captures
   [[nodiscard]] bool nothing_ordered() const;
 };
 using ConnectionPtr = std::shared_ptr<ConnectionState>;
@@ -121,6 +123,7 @@ struct ServiceState {
   struct Memo {
     std::string key_hex, rest;                       // rest: outcome_rest
     std::shared_ptr<const bound::Program> program;
+    std::shared_ptr<const KernelSource> source;
     std::weak_ptr<const jit::Kernel> kernel;
     std::uint64_t compilers = 0;                     // Session::compilers when the request came that made this
   };

@@ -98,6 +98,8 @@ CodeKernel kernel_of(const Node& node) {
   r.kernarg_bytes = field(node, ".kernarg_segment_size").integer;
   kernel.wave = field(node, ".wavefront_size").integer;
   kernel.threads_max = field(node, ".max_flat_workgroup_size").integer;
+  for (const auto& extent : field(node, ".reqd_workgroup_size").items) kernel.block.push_back(extent.integer);
+  if (kernel.block.size() != 3) kernel.block.clear();
   for (const auto& arg : field(node, ".args").items) {
     kernel.arguments.push_back(
         {field(arg, ".value_kind").text, field(arg, ".offset").integer, field(arg, ".size").integer});
@@ -212,8 +214,12 @@ Result<CodeObject> read_code_object(ByteView bytes) {
     const auto& home = sections[header.e_shstrndx];
     KILN_TRY(const ByteView names, range_of(bytes, home.sh_offset, home.sh_size, "the names of sections"));
     for (const auto& section : sections) {
-      if (string_at(names, section.sh_name) != ".debug_line" || section.sh_type == SHT_NOBITS) continue;
-      KILN_CHECK(range_of(bytes, section.sh_offset, section.sh_size, "the line table"));
+      const auto name = string_at(names, section.sh_name);
+      const bool lines = name == ".debug_line", text = name == ".debug_str" || name == ".debug_line_str";
+      if ((!lines && !text) || section.sh_type == SHT_NOBITS) continue;
+      KILN_CHECK(range_of(bytes, section.sh_offset, section.sh_size, "the debug information"));
+      if (text) object.debug_sections.emplace_back(section.sh_offset, section.sh_size);
+      if (!lines) continue;
       object.lines_offset = section.sh_offset;
       object.lines_size = section.sh_size;
     }

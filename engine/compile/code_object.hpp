@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "engine/base/bytes.hpp"
@@ -24,6 +25,7 @@ struct CodeKernel {
   Resources resources;  // as the note says; agprs 0 where it has no such field; instruction counts not filled
   std::vector<KernelArgument> arguments;
   std::int64_t wave = 0, threads_max = 0;
+  std::vector<std::int64_t> block;  // x y z that it must be launched with; empty: any
 };
 struct CodeObject {
   std::uint32_t elf_flags = 0;
@@ -31,6 +33,7 @@ struct CodeObject {
   std::vector<CodeKernel> kernels;
   std::vector<CodeFunction> functions;  // from the symbol table, kernels and others
   std::uint64_t lines_offset = 0, lines_size = 0;  // of .debug_line in the object's bytes; 0 without
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> debug_sections;  // offset, size: .debug_str, .debug_line_str
 };
 // Errors: corrupt, with what is wrong.
 Result<CodeObject> read_code_object(ByteView bytes);

@@ -1,7 +1,7 @@
 // The AMD worker's compiler: lower, emit, hipRTC, then what the object itself says about its resources.
 #include <algorithm>
 #include <chrono>
-#include <cstdlib>
+#include <map>
 
 #include "engine/compile/candidates.hpp"
 #include "engine/compile/code_object.hpp"
@@ -17,20 +17,46 @@ namespace {
 
 constexpr std::size_t text_shown = 4000;
 
-// The line table names the folder that comgr compiled in: no path of this machine leaves in an object.
-void forget_paths(Bytes& object) {
-  const char* folder = std::getenv("TMPDIR");
-  const std::string_view text(reinterpret_cast<const char*>(object.data()), object.size());
-  const auto overwrite = [&](std::string_view what, std::size_t extra) {
-    if (what.empty()) return;
-    for (auto at = text.find(what); at != std::string_view::npos; at = text.find(what, at + what.size() + extra)) {
-      const auto begin = extra == 0 ? at : at + what.size();
-      const auto end = std::min(at + what.size() + extra, object.size());
-      for (auto i = begin; i < end && object[i] != 0; ++i) object[i] = 'x';
+// Debug information names the folder that comgr compiled in: no path of this machine leaves in an object.
+void forget_paths(Bytes& object, const CodeObject& code) {
+  constexpr std::string_view unique = "/comgr-";
+  for (const auto& [begin, size] : code.debug_sections) {
+    std::uint8_t* const bytes = object.data() + begin;
+    const std::string_view text(reinterpret_cast<const char*>(bytes), size);
+    for (std::size_t at = 0; at < size;) {   // strings, one behind the other
+      const auto end = std::min(text.find('\0', at), text.size());
+      const auto folder = text.substr(at, end - at).find(unique);
+      if (text[at] == '/') std::fill(bytes + at, bytes + (folder == std::string_view::npos ? end : at + folder), 'x');
+      at = end + 1;
     }
-  };
-  overwrite(folder == nullptr ? std::string_view() : std::string_view(folder), 0);
-  overwrite("comgr-", 6);
+  }
+}
+
+// The kernel program with its statements' pointers, which are a request's, replaced by their number in the tile program:
+// all programs of one key have the same ones.
+void number_statements(kernel::Body& body, const std::map<std::string, std::string>& numbers) {
+  for (auto& stmt : body) {
+    const auto found = numbers.find(stmt.pointer);
+    stmt.pointer = found == numbers.end() ? std::string() : found->second;
+    if (auto* loop = std::get_if<kernel::For>(&stmt.node)) number_statements(loop->body, numbers);
+    if (auto* branch = std::get_if<kernel::If>(&stmt.node)) {
+      number_statements(branch->then, numbers);
+      number_statements(branch->otherwise, numbers);
+    }
+  }
+}
+
+Result<std::string> emit_numbered(const bound::Program& program, const kernel::Program& lowered,
+                                  const target::Target& target) {
+  kernel::Program numbered = lowered;
+  for (std::size_t i = 0; i < numbered.launches.size(); ++i) {
+    std::map<std::string, std::string> numbers;
+    for (const auto& statement : bound::statement_texts(program, program.launches[i]))
+      numbers.emplace(statement.pointer, std::to_string(numbers.size()));
+    for (auto& role : numbered.launches[i].roles) number_statements(role.body, numbers);
+  }
+  auto text = emit::emit_hip(numbered, target);
+  return text ? std::move(text) : emit::emit_hip(lowered, target);   // its errors name the request's statements
 }
 
 class HipCompiler : public Compiler {
@@ -58,6 +84,7 @@ class HipCompiler : public Compiler {
       return compiled;
     };
     KILN_TRY(Compiled best, best_candidate(candidate));
+    KILN_CHECK(add_alternatives(program, target, budget, best.metadata));
     best.metadata.compile_ms =
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
     return best;
@@ -79,7 +106,7 @@ class HipCompiler : public Compiler {
 
   Result<Compiled> compile_one(const bound::Program& program, const lower::Lowered& lowered,
                                const target::Target& target) {
-    KILN_TRY(std::string text, emit::emit_hip(lowered.program, target));
+    KILN_TRY(std::string text, emit_numbered(program, lowered.program, target));
     auto output = rtc_.compile(text, headers_, hip_options(target));
     if (!output) {
       Error error = std::move(output).error();
@@ -105,7 +132,7 @@ class HipCompiler : public Compiler {
     for (std::size_t i = 0; i < code.size(); ++i)
       KILN_CHECK(add_resources(object, code[i], target, compiled.metadata.launches[i]));
     compiled.object = std::move(output->object);
-    forget_paths(compiled.object);
+    forget_paths(compiled.object, object);
     return compiled;
   }
 

@@ -38,15 +38,14 @@ std::vector<profile::ObjectAccess> accesses_of(const std::vector<Instruction>& c
 }
 
 Status add_lds_rows(const kernel::Program& program, std::size_t number, const target::Target& target,
-                    const std::vector<profile::ObjectAccess>& accesses, std::size_t first_tile, Metadata& metadata) {
+                    const std::vector<profile::ObjectAccess>& accesses, Metadata& metadata) {
   const auto& launch = program.launches[number];
   KILN_TRY(const auto predicted, profile::lds_instructions(launch, target));
   for (const auto& row : profile::object_rows(predicted, accesses, target)) {
     LdsRow out = lds_row(row, launch, number);
     metadata.lds_conflict_cycles += row.cost.conflicts();
-    for (std::size_t i = first_tile; i < metadata.shared_tiles.size(); ++i) {
-      auto& tile = metadata.shared_tiles[i];
-      if (row.tile < 0 || tile.tile != row.tile || tile.name != out.name) continue;
+    for (auto& tile : metadata.shared_tiles) {
+      if (tile.launch != out.launch || row.tile < 0 || tile.tile != row.tile || tile.name != out.name) continue;
       const bool read = row.operation == target::LdsOperation::read;
       (read ? tile.read_cost : tile.write_cost) += row.cost.cost;
       (read ? tile.read_ideal : tile.write_ideal) += row.cost.ideal;
@@ -63,16 +62,34 @@ Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowere
                               const std::vector<emit::LineOwner>& owners) {
   Metadata metadata = host_metadata(program, lowered, "");
   metadata.target = target.full;
-  std::size_t first_tile = 0;
-  for (std::size_t i = 0; i < lowered.program.launches.size(); ++i) {
-    KILN_CHECK(add_lds_rows(lowered.program, i, target, accesses_of(code[i], owners), first_tile, metadata));
-    const auto& tiles = program.launches[i].tiles;
-    for (const auto& storage : lowered.program.launches[i].storages) {
-      if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared && storage.kind == kernel::Storage::Kind::lds)
-        ++first_tile;
+  for (std::size_t i = 0; i < lowered.program.launches.size(); ++i)
+    KILN_CHECK(add_lds_rows(lowered.program, i, target, accesses_of(code[i], owners), metadata));
+  return metadata;
+}
+
+Status add_alternatives(const bound::Program& program, const target::Target& target, Budget& budget, Metadata& metadata) {
+  for (auto& row : metadata.shared_tiles) {
+    const auto launch = static_cast<std::size_t>(row.launch);
+    const auto& tile = program.launches[launch].tiles[static_cast<std::size_t>(row.tile)];
+    const bool conflicts = row.write_cost + row.read_cost > row.write_ideal + row.read_ideal;
+    if (tile.layout.kind == LayoutSpec::Kind::automatic || !conflicts) continue;
+    bound::Program free = program;
+    free.launches[launch].tiles[static_cast<std::size_t>(row.tile)].layout = LayoutSpec{};
+    const auto lowered = lower::lower(free, target, 0, budget);
+    if (!lowered && lowered.error().code == ErrorCode::cancelled) return Error(lowered.error());
+    if (!lowered) continue;   // it does not fit, then
+    const auto& made = lowered->program.launches[launch];
+    KILN_TRY(const auto accesses, profile::lds_instructions(made, target));
+    std::int64_t left = 0;
+    for (const auto& access : accesses) left += access.tile == row.tile ? access.cost.conflicts() : 0;
+    for (const auto& storage : made.storages) {
+      if (storage.tile != row.tile || storage.kind != kernel::Storage::Kind::lds || storage.lds_layout.text() == row.layout)
+        continue;
+      row.better = storage.lds_layout.text();
+      row.better_conflicts = left;
     }
   }
-  return metadata;
+  return ok();
 }
 
 std::int64_t waves_per_simd(const target::Target& target, const Resources& resources, std::int64_t threads) {

@@ -16,6 +16,10 @@ Result<Metadata> hip_metadata(const bound::Program& program, const lower::Lowere
                               const target::Target& target, const std::vector<std::vector<Instruction>>& code,
                               const std::vector<emit::LineOwner>& owners);
 
+// For each shared tile whose layout was asked for, and that conflicts: what the chooser would take (SharedTile::better).
+// Lowers the program again for each. Errors: cancelled.
+Status add_alternatives(const bound::Program& program, const target::Target& target, Budget& budget, Metadata& metadata);
+
 // Waves of a block of `threads` that fit one SIMD, by registers and LDS. Register files and granules: AMD's ISA
 // documents, "Wave state"; LLVM's AMDGPUBaseInfo.
 std::int64_t waves_per_simd(const target::Target& target, const Resources& resources, std::int64_t threads);

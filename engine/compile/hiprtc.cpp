@@ -92,7 +92,7 @@ Result<Hiprtc> Hiprtc::load() {
 }
 
 Result<Hiprtc::Output> Hiprtc::compile(const std::string& text, const std::vector<DeviceHeader>& headers,
-                                       const std::vector<std::string>& options) {
+                                       const std::vector<std::string>& options, const std::string& name) {
   std::vector<const char*> names, texts, flags;
   for (const auto& header : headers) {
     names.push_back(header.name.c_str());
@@ -100,7 +100,7 @@ Result<Hiprtc::Output> Hiprtc::compile(const std::string& text, const std::vecto
   }
   for (const auto& option : options) flags.push_back(option.c_str());
   ProgramGuard guard{nullptr, destroy_};
-  if (const int code = create_(&guard.program, text.c_str(), "kernel.hip", static_cast<int>(names.size()), texts.data(),
+  if (const int code = create_(&guard.program, text.c_str(), name.c_str(), static_cast<int>(names.size()), texts.data(),
                                names.data());
       code != 0) {
     guard.program = nullptr;

@@ -28,11 +28,11 @@ class Hiprtc {
   // Loads libhiprtc.so.7, .6, or libamdhip64.so.5 (which holds it), whichever is found first. Errors: no_compiler, with
   // what the loader said of each. Never unloaded.
   static Result<Hiprtc> load();
-  // Compiles one text. `options` whole, "--offload-arch=…" among them. Errors: compile_failed, context: the log; an
+  // Compiles one text, called `name` in messages and in the line table. `options` whole, "--offload-arch=…" among them. Errors: compile_failed, context: the log; an
   // empty log means that hipRTC could not work at all (no writable temporary folder is the usual cause), and the
   // message says so.
   Result<Output> compile(const std::string& text, const std::vector<DeviceHeader>& headers,
-                         const std::vector<std::string>& options);
+                         const std::vector<std::string>& options, const std::string& name = "kernel.hip");
   // "hipRTC 6.4 (libhiprtc.so.6)": the version of the library's file name where it has one.
   [[nodiscard]] const std::string& description() const { return description_; }
 

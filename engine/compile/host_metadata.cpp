@@ -17,8 +17,9 @@ TensorInfo tensor_info(const bound::Tensor& tensor) {
   return info;
 }
 
-SharedTile shared_tile(const kernel::Storage& storage) {
+SharedTile shared_tile(const kernel::Storage& storage, std::size_t launch) {
   SharedTile row;
+  row.launch = static_cast<std::int64_t>(launch);
   row.tile = storage.tile;
   row.name = storage.name;
   row.dtype = dtype_name(storage.dtype);
@@ -49,7 +50,7 @@ Metadata host_metadata(const bound::Program& program, const lower::Lowered& lowe
     const auto& tiles = program.launches[number].tiles;
     for (const auto& storage : launch.storages) {
       if (storage.tile >= 0 && tiles[storage.tile].space == Space::shared)
-        metadata.shared_tiles.push_back(shared_tile(storage));
+        metadata.shared_tiles.push_back(shared_tile(storage, number));
     }
   }
   metadata.bounds_left = lowered.bounds_left;

@@ -86,25 +86,31 @@ TensorInfo read_tensor(Reader& r) {
 }
 
 void write(Writer& w, const SharedTile& tile) {
+  w.i64(tile.launch);
   w.i64(tile.tile);
   w.string(tile.name);
   w.string(tile.dtype);
   w.string(tile.layout);
   write(w, tile.shape);
-  for (const auto v : {tile.lds_bytes, tile.stages, tile.write_cost, tile.write_ideal, tile.read_cost, tile.read_ideal})
+  for (const auto v : {tile.lds_bytes, tile.stages, tile.write_cost, tile.write_ideal, tile.read_cost, tile.read_ideal,
+                       tile.better_conflicts})
     w.i64(v);
+  w.string(tile.better);
 }
 
 SharedTile read_shared_tile(Reader& r) {
   SharedTile tile;
+  tile.launch = r.i64();
   tile.tile = static_cast<int>(r.i64());
   tile.name = r.string();
   tile.dtype = r.string();
   tile.layout = r.string();
   tile.shape = read_integers(r);
   for (auto* v :
-       {&tile.lds_bytes, &tile.stages, &tile.write_cost, &tile.write_ideal, &tile.read_cost, &tile.read_ideal})
+       {&tile.lds_bytes, &tile.stages, &tile.write_cost, &tile.write_ideal, &tile.read_cost, &tile.read_ideal,
+        &tile.better_conflicts})
     *v = r.i64();
+  tile.better = r.string();
   return tile;
 }
 

@@ -43,11 +43,15 @@ struct TensorInfo {                        // one argument of the program, in or
   std::int64_t bytes = 0;                  // that a launch may touch, from the base
 };
 struct SharedTile {                        // a row of explain's table
+  std::int64_t launch = 0;                 // index of its launch
   int tile = -1;                           // index of the bound tile; names come from the request's program
   std::string name, dtype, layout;         // "xor16(row%8)"
   std::vector<std::int64_t> shape;
   std::int64_t lds_bytes = 0, stages = 1;
   std::int64_t write_cost = 0, write_ideal = 0, read_cost = 0, read_ideal = 0;  // summed over its instructions, one wave
+  // Of a tile whose layout was asked for, and conflicts: what the chooser takes; "" elsewhere.
+  std::string better;
+  std::int64_t better_conflicts = 0;       // by the static count
 };
 struct LdsRow {                            // one LDS instruction, each once, one wave
   std::int64_t launch = 0;                 // index of its launch

@@ -4,7 +4,8 @@ namespace kiln::device {
 namespace {
 
 Error no_card() {
-  return Error(ErrorCode::unsupported, "the device has no memory and no events of its own: hand memory over as a descriptor");
+  return Error(ErrorCode::unsupported,
+               "the device has no memory and no events of its own: hand memory over as a descriptor");
 }
 
 }  // namespace

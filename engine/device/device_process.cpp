@@ -107,8 +107,8 @@ Result<Bytes> DeviceProcess::call(DeviceFrame kind, std::uint64_t request, Bytes
   return std::move(call->payload);
 }
 
-// A removal is put off while launches use the item, and waits as long as they run. A process that does not answer gets to
-// it when it does, or it is gone with the process: nobody waits for that.
+// A removal is put off while launches use the item, and waits as long as they run. A process that does not answer gets
+// to it when it does, or it is gone with the process: nobody waits for that.
 Status DeviceProcess::remove(DeviceFrame kind, const RemoveOrder& order) {
   std::unique_lock lock(mutex_);
   auto begun = begin_call(lock, kind, order.request, encode(order), {}, {});
@@ -127,8 +127,8 @@ Status DeviceProcess::check_not_lost(const LaunchOrder& order) const {
   for (const auto& argument : order.arguments) memory = memory || lost_.contains(argument.buffer);
   for (const auto id : order.settings.wait) event = event || lost_.contains(id);
   if (!memory && !event) return {};
-  return Error(ErrorCode::device_lost, std::string(memory ? "memory that the card allocated" : "an event that the card made") +
-               " for this launch was lost when the device process ended; " +
+  const std::string what = memory ? "memory that the card allocated" : "an event that the card made";
+  return Error(ErrorCode::device_lost, what + " for this launch was lost when the device process ended; " +
                (memory ? "allocate it again" : "export one again"));
 }
 
@@ -272,7 +272,8 @@ Result<BufferId> DeviceProcess::open_memory(const IpcHandle& handle, std::uint64
 
 Result<AllocatedBuffer> DeviceProcess::allocate(std::uint64_t size) {
   Bytes payload;
-  KILN_TRY(const auto id, bring({Item::Kind::buffer, DeviceFrame::allocate, MemoryOrder{0, 0, 0, size, {}}, {}}, &payload));
+  Item item{Item::Kind::buffer, DeviceFrame::allocate, MemoryOrder{0, 0, 0, size, {}}, {}};
+  KILN_TRY(const auto id, bring(std::move(item), &payload));
   KILN_TRY(const auto handle, handle_in(payload));
   return AllocatedBuffer{id, handle};
 }

@@ -22,8 +22,8 @@ namespace kiln::device {
 namespace {
 
 // The reading thread never waits for the device, so that a cancellation is seen at once: launches are asynchronous, and
-// everything that may block (load, map, allocate, read, their opposites) runs on one other thread, in order. An unmap or unload of
-// something in use is put off until the last launch that uses it is done.
+// everything that may block (load, map, allocate, read, their opposites) runs on one other thread, in order. The removal
+// of something in use is put off until the last launch that uses it is done.
 class Server {
  public:
   explicit Server(std::unique_ptr<Device> device) : device_(std::move(device)), executor_([this] { execute(); }) {}
@@ -203,7 +203,8 @@ void Server::map(const MapOrder& order, const std::vector<UniqueFd>& fds) {
 
 // On the executor, where nothing else removes the buffer meanwhile.
 void Server::read(const ReadOrder& order, const std::vector<UniqueFd>& fds) {
-  if (fds.size() != 1) return done(order.request, Error(ErrorCode::protocol_error, "a reading comes with one descriptor"));
+  if (fds.size() != 1)
+    return done(order.request, Error(ErrorCode::protocol_error, "a reading comes with one descriptor"));
   std::optional<std::uint64_t> local;
   {
     const std::lock_guard lock(mutex_);

@@ -1,7 +1,7 @@
-// kiln-doctor-hip LIBRARY ORDINAL [OBJECT SYMBOL]: tries a HIP library and its cards (ORDINAL -1: all), and prints a verdict a
-// line, "ok", "bad" or "absent", what was tried and what came of it, with tabs between. LIBRARY: path of libamdhip64, "" for the
-// system's. A process of its own, because a driver may end the process, or hang. kiln-doctor-hip --second LIBRARY ORDINAL is
-// the second process of its trials.
+// kiln-doctor-hip LIBRARY ORDINAL [OBJECT SYMBOL]: tries a HIP library and its cards (ORDINAL -1: all), and prints a
+// verdict a line, "ok", "bad" or "absent", what was tried and what came of it, with tabs between. LIBRARY: path of
+// libamdhip64, "" for the system's. A process of its own, because a driver may end the process, or hang.
+// kiln-doctor-hip --second LIBRARY ORDINAL is the second process of its trials.
 #include <algorithm>
 #include <charconv>
 #include <cstdio>
@@ -37,12 +37,14 @@ int main(int argc, char** argv) {
   if (second) words.erase(words.begin());
   device::hip::ProbeOptions options;
   if ((words.size() != 2 && (second || words.size() != 4)) || !number(words[1], options.ordinal)) {
-    std::fprintf(stderr, "kiln-doctor-hip takes the path of libamdhip64 and a card's number, or -1; `kiln doctor` starts it\n");
+    std::fprintf(stderr, "kiln-doctor-hip takes the path of libamdhip64 and a card's number, or -1; `kiln doctor` "
+                         "starts it\n");
     return 2;
   }
   // The second process is started elsewhere.
   std::error_code error;
-  options.library = words[0].find('/') == std::string::npos ? words[0] : std::filesystem::absolute(words[0], error).string();
+  const bool named = words[0].find('/') == std::string::npos;
+  options.library = named ? words[0] : std::filesystem::absolute(words[0], error).string();
   if (second) return device::hip::second_process(options.library, options.ordinal);
   if (words.size() == 4) {
     options.object = words[2];

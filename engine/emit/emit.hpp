@@ -13,11 +13,12 @@ namespace kiln::emit {
 inline constexpr std::size_t text_bytes_max = 1 << 20;
 
 // In emit_hip's text a line that begins so, after its indentation, says which statement the lines behind it are of, up
-// to the next such line: the kernel program's by its path, and behind a space the tile program's by its pointer.
+// to the next such line: the kernel program's by its path, and behind a space the tile program's by what Stmt::pointer says
+// (in objects: its number among bound::statement_texts of the launch).
 inline constexpr std::string_view statement_mark = "// @";
 struct LineOwner {
   std::string path;      // "body/4/for/2"; "" for what belongs to no statement
-  std::string pointer;   // "/launches/0/body/3"; "" where lowering added the statement
+  std::string pointer;   // Stmt::pointer; "" where lowering added the statement
 };
 // By line number (from 1; [0] is no line).
 std::vector<LineOwner> owners_of_lines(std::string_view text);

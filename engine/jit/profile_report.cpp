@@ -1,16 +1,13 @@
 #include "engine/jit/profile_report.hpp"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 
 #include "engine/emit/emit.hpp"
-#include "engine/lower/lower.hpp"
-#include "engine/profile/bank_conflicts.hpp"
 
 namespace kiln::jit {
 namespace {
-
-constexpr std::int64_t lowering_budget = 200'000'000;
 
 std::string tile_name(const compile::LdsRow& row, const bound::Program* program) {
   if (program == nullptr || row.tile < 0) return row.name;
@@ -29,33 +26,16 @@ profile::ReportInput input_of(const compile::Metadata& metadata, std::size_t ind
     if (row.launch == static_cast<std::int64_t>(index))
       input.predicted.push_back({static_cast<std::uint64_t>(row.address), tile_name(row, program), row.cost,
                                  row.active_phases, row.inferred});
-  for (auto& owner : emit::owners_of_lines(metadata.source)) input.statement_of_line.push_back(std::move(owner.pointer));
   if (program != nullptr)
     for (auto& text : bound::statement_texts(*program, program->launches[index]))
       input.statements.push_back({std::move(text.pointer), std::move(text.text)});
+  // The text knows statements by their number: what they are called is this request's.
+  for (const auto& owner : emit::owners_of_lines(metadata.source)) {
+    std::size_t number = input.statements.size();
+    std::from_chars(owner.pointer.data(), owner.pointer.data() + owner.pointer.size(), number);
+    input.statement_of_line.push_back(number < input.statements.size() ? input.statements[number].pointer : "");
+  }
   return input;
-}
-
-// The layout that the chooser takes for a tile, and the conflict cycles that are left with it.
-struct Choice {
-  std::string layout;
-  std::int64_t conflicts = 0;
-};
-std::optional<Choice> choose(const bound::Program& program, std::size_t launch, int tile, const target::Target& target) {
-  bound::Program free = program;
-  free.launches[launch].tiles[static_cast<std::size_t>(tile)].layout = LayoutSpec{};
-  Budget budget(lowering_budget);
-  const auto lowered = lower::lower(free, target, 0, budget);
-  if (!lowered) return std::nullopt;
-  const auto& made = lowered->program.launches[launch];
-  const auto rows = profile::lds_instructions(made, target);
-  if (!rows) return std::nullopt;
-  Choice choice;
-  for (const auto& storage : made.storages)
-    if (storage.tile == tile && storage.kind == kernel::Storage::Kind::lds) choice.layout = storage.lds_layout.text();
-  for (const auto& row : *rows)
-    if (row.tile == tile) choice.conflicts += row.cost.conflicts();
-  return choice;
 }
 
 std::string sentence(const LayoutAdvice& advice, const std::string& target) {
@@ -67,11 +47,12 @@ std::string sentence(const LayoutAdvice& advice, const std::string& target) {
          std::to_string(advice.better_conflicts) + " conflict cycles by the static count";
 }
 
-void advise(const compile::Metadata& metadata, std::size_t index, const bound::Program& program,
-            const target::Target& target, const profile::Report& report, std::vector<LayoutAdvice>& all) {
+void advise(const compile::Metadata& metadata, std::size_t index, const target::Target& target,
+            const profile::Report& report, std::vector<LayoutAdvice>& all) {
   struct Loss {
     std::uint64_t cycles = 0;
     const profile::LdsCount* worst = nullptr;
+    int worst_tile = -1;
   };
   std::map<std::string, Loss> losses;
   for (const auto& row : report.lds) {
@@ -80,6 +61,10 @@ void advise(const compile::Metadata& metadata, std::size_t index, const bound::P
     loss.cycles += row.conflicts;
     if (loss.worst == nullptr || row.conflicts > loss.worst->conflicts) loss.worst = &row;
   }
+  for (const auto& row : metadata.lds_rows)
+    for (auto& [name, loss] : losses)
+      if (row.launch == static_cast<std::int64_t>(index) && static_cast<std::uint64_t>(row.address) == loss.worst->offset)
+        loss.worst_tile = row.tile;
   for (const auto& [name, loss] : losses) {
     LayoutAdvice advice;
     advice.tile = name;
@@ -88,15 +73,11 @@ void advise(const compile::Metadata& metadata, std::size_t index, const bound::P
     advice.conflict_cycles = loss.cycles;
     for (const auto& share : report.statements)
       if (share.pointer == loss.worst->statement && !share.pointer.empty()) advice.statement = share.text;
-    const auto& tiles = program.launches[index].tiles;
-    const auto tile = std::find_if(tiles.begin(), tiles.end(), [&](const auto& t) { return t.name == advice.tile; });
-    if (tile == tiles.end()) continue;
-    const int id = static_cast<int>(tile - tiles.begin());
-    for (const auto& shared : metadata.shared_tiles)
-      if (shared.tile == id) advice.layout = shared.layout;
-    if (const auto choice = choose(program, index, id, target); choice && choice->layout != advice.layout) {
-      advice.better = choice->layout;
-      advice.better_conflicts = choice->conflicts;
+    for (const auto& shared : metadata.shared_tiles) {
+      if (shared.launch != static_cast<std::int64_t>(index) || shared.tile != loss.worst_tile) continue;
+      advice.layout = shared.layout;
+      advice.better = shared.better;
+      advice.better_conflicts = shared.better_conflicts;
     }
     advice.text = sentence(advice, target.arch);
     all.push_back(std::move(advice));
@@ -121,7 +102,7 @@ Result<KernelProfile> make_kernel_profile(const Kernel& kernel, const bound::Pro
     auto input = input_of(metadata, index, program, target);
     input.counted = std::move(counters);
     result.launches.push_back(profile::make_report(std::move(input)));
-    if (program != nullptr) advise(metadata, index, *program, target, result.launches.back(), result.advice);
+    advise(metadata, index, target, result.launches.back(), result.advice);
   }
   return result;
 }

@@ -15,7 +15,7 @@ struct LayoutAdvice {
   std::uint64_t offset = 0;                   // of that instruction
   std::uint64_t conflict_cycles = 0;          // counted, of all accesses to the tile
   std::string layout;                         // as it is
-  std::string better;                         // what the chooser takes, "" where no layout that fits is better
+  std::string better;                         // what the chooser takes, "" where that is no other one
   std::int64_t better_conflicts = 0;          // of it, by the static count: each instruction once, one wave
   std::string text;                           // the whole advice as one sentence
 };
@@ -23,7 +23,7 @@ struct KernelProfile {
   std::vector<profile::Report> launches;      // empty where the device counts nothing
   std::vector<LayoutAdvice> advice;
 };
-// `program` names tiles and statements; null: the kernel's own names, and no advice on layouts. Errors: corrupt (counters that
+// `program` names tiles and statements; null: the kernel's own names, and no statements. Errors: corrupt (counters that
 // do not belong to the kernel).
 Result<KernelProfile> make_kernel_profile(const Kernel& kernel, const bound::Program* program,
                                           const device::LaunchReport& launch);

@@ -56,6 +56,19 @@ void read_triple(const Json& value, std::array<std::uint64_t, 3>& triple, bool& 
   }
 }
 
+CacheModelNote read_model(const Json& value, bool& sound) {
+  const Members m{value, sound};
+  CacheModelNote note;
+  note.text = m.get<std::string>("text");
+  note.line_bytes = m.get<std::uint64_t>("line_bytes");
+  note.bytes = m.get<std::uint64_t>("bytes");
+  note.ways = m.get<std::uint64_t>("ways");
+  note.caches = m.get<std::uint64_t>("caches");
+  const auto complete = value.find("complete");
+  note.complete = complete != value.end() && complete->is_boolean() && complete->get<bool>();
+  return note;
+}
+
 LaunchCounters read_launch(const Json& value, bool& sound) {
   LaunchCounters launch;
   if (!value.is_object()) {
@@ -74,6 +87,13 @@ LaunchCounters read_launch(const Json& value, bool& sound) {
   for (const auto& [name, count] : m.child("counters", Json::value_t::object).items()) {
     sound = sound && count.is_number_unsigned();
     if (sound) launch.counters[name] = count.get<std::uint64_t>();
+  }
+  for (const auto& name : value.value("modelled", Json::array())) {
+    sound = sound && name.is_string();
+    if (sound) launch.modelled.push_back(name.get<std::string>());
+  }
+  if (const auto models = value.find("models"); models != value.end() && models->is_object()) {
+    if (const auto l2 = models->find("l2"); l2 != models->end() && l2->is_object()) launch.l2_model = read_model(*l2, sound);
   }
   for (const auto& row : m.child("instructions", Json::value_t::array)) launch.rows.push_back(read_row(row, sound));
   return launch;

@@ -20,9 +20,9 @@ Occupancy occupancy(const target::Target& target, const KernelResources& resourc
   result.by_lds = result.waves_max;
   if (resources.lds_bytes > 0) {
     const std::int64_t waves = std::max<std::int64_t>(1, resources.threads / target.wave);
-    const std::int64_t lds = cdna ? target.lds_bytes : 2 * target.lds_bytes;
-    const std::int64_t blocks = lds / resources.lds_bytes;
-    result.by_lds = std::min(result.waves_max, std::max<std::int64_t>(1, blocks * waves / target.simds));
+    const std::int64_t sharing = cdna ? 1 : 2;   // compute units with one LDS, and with the SIMDs of all of them
+    const std::int64_t blocks = sharing * target.lds_bytes / resources.lds_bytes;
+    result.by_lds = std::min(result.waves_max, std::max<std::int64_t>(1, blocks * waves / (sharing * target.simds)));
   }
   result.waves_per_simd = std::min(result.by_registers, result.by_lds);
   result.limit = result.waves_per_simd == result.waves_max ? "waves"

@@ -121,7 +121,9 @@ Roofline roofline(const ReportInput& input, const CardFacts& card, const Matrix&
 std::vector<UnitEstimate> estimate(const ReportInput& input, const CardFacts& card, const Matrix& matrix) {
   const auto& counted = input.counted;
   const double units = card.compute_units, simds = input.target.simds;
-  const auto vector = static_cast<double>(counted.counter("SQ_INSTS_VALU") - std::min(counted.counter("SQ_INSTS_VALU"), counted.counter("SQ_INSTS_MFMA")));
+  const auto all_vector = counted.counter("SQ_INSTS_VALU");
+  const auto of_matrix = counted.counter("SQ_INSTS_MFMA") + counted.counter("KILN_WMMA");   // SQ_INSTS_VALU has both
+  const auto vector = static_cast<double>(all_vector - std::min(all_vector, of_matrix));
   const double bytes_a_cycle = card.memory_gb_s / card.clock_ghz / units;
   std::vector<UnitEstimate> all = {
       {"matrix", matrix.simd_cycles / simds / units},

@@ -59,26 +59,32 @@ std::shared_ptr<Buffer> Buffer::on_card(const Table& table, std::uint64_t addres
 }
 
 Result<std::shared_ptr<Buffer>> Buffer::open(const Table& table, IpcMemory& memory, const IpcHandle& handle,
-                                             std::uint64_t offset, std::uint64_t size) {
+                                             std::uint64_t offset, std::uint64_t size, const LetGo& let_go) {
   KILN_TRY(const auto range, memory.open(handle));
   auto buffer = on_card(table, range.base + offset, size, [&memory, handle] { memory.close(handle); });
-  if (size == 0 || offset > range.bytes || size > range.bytes - offset)
+  if (size == 0 || offset > range.bytes || size > range.bytes - offset) {
+    let_go(std::move(buffer));
     return Error(ErrorCode::invalid_argument, std::to_string(size) + " bytes at offset " + std::to_string(offset) +
                  " are not inside the allocation of the IPC handle, which has " + std::to_string(range.bytes) + " bytes");
+  }
   return buffer;
 }
 
 Result<std::shared_ptr<Buffer>> Buffer::allocate(const Table& table, IpcMemory& memory, std::uint64_t size,
-                                                 IpcHandle& handle) {
+                                                 IpcHandle& handle, const LetGo& let_go) {
   void* pointer = nullptr;
   KILN_CHECK(table.check(table.hipMalloc(&pointer, size), "hipMalloc"));
   IpcBytes bytes{};
   auto buffer = on_card(table, reinterpret_cast<std::uint64_t>(pointer), size, [&table, pointer] {
     (void)table.hipFree(pointer);
   });
-  KILN_CHECK(table.check(table.hipMemset(pointer, 0, size), "hipMemset"));
-  KILN_CHECK(table.check(table.hipStreamSynchronize(nullptr), "hipStreamSynchronize"));
-  KILN_CHECK(table.check(table.hipIpcGetMemHandle(&bytes, pointer), "hipIpcGetMemHandle"));
+  Status status = table.check(table.hipMemset(pointer, 0, size), "hipMemset");
+  if (status) status = table.check(table.hipStreamSynchronize(nullptr), "hipStreamSynchronize");
+  if (status) status = table.check(table.hipIpcGetMemHandle(&bytes, pointer), "hipIpcGetMemHandle");
+  if (!status) {
+    let_go(std::move(buffer));
+    return std::move(status).error();
+  }
   std::memcpy(handle.data(), &bytes, sizeof bytes);
   memory.gave(handle);
   buffer->release_ = [&table, &memory, pointer, handle] {
@@ -88,7 +94,8 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate(const Table& table, IpcMemory& 
   return buffer;
 }
 
-Result<std::shared_ptr<Buffer>> Buffer::import(const Table& table, int fd, std::uint64_t offset, std::uint64_t size) {
+Result<std::shared_ptr<Buffer>> Buffer::import(const Table& table, int fd, std::uint64_t offset, std::uint64_t size,
+                                               const LetGo& let_go) {
   if (table.hipImportExternalMemory == nullptr || table.hipExternalMemoryGetMappedBuffer == nullptr ||
       table.hipDestroyExternalMemory == nullptr)
     return Error(ErrorCode::unsupported, table.path + " cannot import descriptors of a card's memory");
@@ -113,8 +120,11 @@ Result<std::shared_ptr<Buffer>> Buffer::import(const Table& table, int fd, std::
   part.offset = offset;
   part.size = size;
   void* pointer = nullptr;
-  KILN_CHECK(table.check(table.hipExternalMemoryGetMappedBuffer(&pointer, memory, &part),
-                         "hipExternalMemoryGetMappedBuffer"));
+  if (auto status = table.check(table.hipExternalMemoryGetMappedBuffer(&pointer, memory, &part),
+                                "hipExternalMemoryGetMappedBuffer"); !status) {
+    let_go(std::move(buffer));
+    return std::move(status).error();
+  }
   buffer->device_ = reinterpret_cast<std::uint64_t>(pointer);
   return buffer;
 }

@@ -12,6 +12,9 @@
 namespace kiln::device::hip {
 
 // The calling thread's device is the card, in all functions.
+// Takes what a failure leaves behind: HIP may wait long before it frees anything (releaser.hpp).
+using LetGo = std::function<void(std::shared_ptr<const void>)>;
+
 class Buffer {
  public:
   // Maps [offset, offset + size) of `fd` and registers the mapping; where the card refuses, takes memory of its own for
@@ -20,10 +23,13 @@ class Buffer {
                                              bool writable);
   // See Device's open_memory, import_memory and allocate. `memory` outlives the buffer.
   static Result<std::shared_ptr<Buffer>> open(const Table& table, IpcMemory& memory, const IpcHandle& handle,
-                                              std::uint64_t offset, std::uint64_t size);
-  static Result<std::shared_ptr<Buffer>> import(const Table& table, int fd, std::uint64_t offset, std::uint64_t size);
+                                              std::uint64_t offset, std::uint64_t size,
+                                              const LetGo& let_go);
+  static Result<std::shared_ptr<Buffer>> import(const Table& table, int fd, std::uint64_t offset, std::uint64_t size,
+                                                const LetGo& let_go);
   static Result<std::shared_ptr<Buffer>> allocate(const Table& table, IpcMemory& memory, std::uint64_t size,
-                                                  IpcHandle& handle);
+                                                  IpcHandle& handle,
+                                                  const LetGo& let_go);
   // May wait for what runs on the card: HIP frees memory behind it.
   ~Buffer();
   Buffer(const Buffer&) = delete;

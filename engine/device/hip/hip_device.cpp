@@ -67,6 +67,7 @@ class HipDevice : public Device {
   std::uint64_t next_id_ = 1;
   // Last: what it lets go uses the rest.
   Releaser releaser_{[this](bool soon) { return frees_quickly(soon); }, [this] { (void)choose(); }};
+  const LetGo let_go_ = [this](std::shared_ptr<const void> last) { releaser_.let_go(std::move(last)); };
 };
 
 Status HipDevice::open() {
@@ -106,7 +107,7 @@ Status HipDevice::open() {
 
 Result<KernelId> HipDevice::load(const compile::Metadata& metadata, ByteView object) {
   KILN_CHECK(choose());
-  KILN_TRY(auto kernel, Kernel::load(table_, metadata, object, target_));
+  KILN_TRY(auto kernel, Kernel::load(table_, metadata, object, target_, let_go_));
   const std::lock_guard lock(mutex_);
   const KernelId id = next_id_++;
   kernels_[id] = std::move(kernel);
@@ -148,20 +149,20 @@ Result<BufferId> HipDevice::map(int fd, std::uint64_t offset, std::uint64_t size
 
 Result<BufferId> HipDevice::open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) {
   KILN_CHECK(choose());
-  KILN_TRY(auto buffer, Buffer::open(table_, ipc_, handle, offset, size));
+  KILN_TRY(auto buffer, Buffer::open(table_, ipc_, handle, offset, size, let_go_));
   return add(std::move(buffer));
 }
 
 Result<BufferId> HipDevice::import_memory(int fd, std::uint64_t offset, std::uint64_t size) {
   KILN_CHECK(choose());
-  KILN_TRY(auto buffer, Buffer::import(table_, fd, offset, size));
+  KILN_TRY(auto buffer, Buffer::import(table_, fd, offset, size, let_go_));
   return add(std::move(buffer));
 }
 
 Result<AllocatedBuffer> HipDevice::allocate(std::uint64_t size) {
   KILN_CHECK(choose());
   AllocatedBuffer made;
-  KILN_TRY(auto buffer, Buffer::allocate(table_, ipc_, size, made.handle));
+  KILN_TRY(auto buffer, Buffer::allocate(table_, ipc_, size, made.handle, let_go_));
   made.buffer = add(std::move(buffer));
   return made;
 }

@@ -33,7 +33,7 @@ Status check_arguments(const compile::LaunchInfo& launch, const std::vector<comp
 }  // namespace
 
 Result<std::shared_ptr<const Kernel>> Kernel::load(const Table& table, const compile::Metadata& metadata,
-                                                   ByteView object, const target::Target& card) {
+                                                   ByteView object, const target::Target& card, const LetGo& let_go) {
   KILN_TRY(const auto made_for, target::parse_target(metadata.target));
   if (made_for.is_host() || !target::serves(made_for, card))
     return Error(ErrorCode::unsupported, "a kernel for " + metadata.target + " does not run on a card that is " +
@@ -50,8 +50,11 @@ Result<std::shared_ptr<const Kernel>> Kernel::load(const Table& table, const com
   KILN_CHECK(table.check(table.hipModuleLoadData(&kernel->module_, kernel->object_.data()), "hipModuleLoadData"));
   for (const auto& launch : metadata.launches) {
     Function function = nullptr;
-    KILN_CHECK(table.check(table.hipModuleGetFunction(&function, kernel->module_, launch.symbol.c_str()),
-                           "hipModuleGetFunction"));
+    if (auto status = table.check(table.hipModuleGetFunction(&function, kernel->module_, launch.symbol.c_str()),
+                                  "hipModuleGetFunction"); !status) {
+      let_go(std::move(kernel));
+      return std::move(status).error();
+    }
     kernel->functions_.push_back(function);
   }
   return std::shared_ptr<const Kernel>(std::move(kernel));

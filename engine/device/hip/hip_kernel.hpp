@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "engine/compile/metadata.hpp"
+#include "engine/device/hip/hip_buffer.hpp"
 #include "engine/device/hip/table.hpp"
 #include "engine/ir/target/target.hpp"
 
@@ -15,7 +16,7 @@ class Kernel {
   // Checks that the object is what its metadata says and serves the card, loads it. The calling thread's device is the
   // card. Errors: unsupported (another target), corrupt, of HIP.
   static Result<std::shared_ptr<const Kernel>> load(const Table& table, const compile::Metadata& metadata,
-                                                    ByteView object, const target::Target& card);
+                                                    ByteView object, const target::Target& card, const LetGo& let_go);
   ~Kernel();
   Kernel(const Kernel&) = delete;
   [[nodiscard]] const std::vector<compile::TensorInfo>& tensors() const { return metadata_.tensors; }

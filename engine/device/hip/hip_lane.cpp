@@ -1,26 +1,28 @@
 #include "engine/device/hip/hip_lane.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 namespace kiln::device::hip {
+namespace {
 
-bool Gate::enter(const Order& order) {
+constexpr auto alone_limit = std::chrono::seconds(10);
+
+}  // namespace
+
+Status Gate::enter(const Order& order) {
   std::unique_lock lock(mutex_);
   const bool alone = order.settings.alone();
-  if (alone) ++waiting_alone_;
-  // Who wants to be alone comes before those that come later.
-  changed_.wait(lock, [&] {
-    return order.cancelled.load() || (!alone_ && (alone ? running_ == 0 : waiting_alone_ == 0));
-  });
-  if (alone) --waiting_alone_;
-  if (order.cancelled.load()) {
-    changed_.notify_all();
-    return false;
-  }
+  const auto free = [&] { return order.cancelled.load() || (!alone_ && (!alone || running_ == 0)); };
+  // Nobody queues behind one who wants to be alone: what runs may be a launch that waits for ever.
+  if (!alone) changed_.wait(lock, free);
+  else if (!changed_.wait_for(lock, alone_limit, free))
+    return Error(ErrorCode::busy, "other launches run on the card, and one that is profiled or sets switches runs alone", true);
+  if (order.cancelled.load()) return Error(ErrorCode::cancelled, "the launch was cancelled");
   ++running_;
   alone_ = alone;
-  return true;
+  return ok();
 }
 
 void Gate::leave(const Order& order) {
@@ -96,17 +98,19 @@ Status Lane::open() {
   if (stream_ != nullptr) return ok();
   Stream stream = nullptr;
   KILN_CHECK(table_.check(table_.hipSetDevice(ordinal_), "hipSetDevice"));
+  if (begin_ == nullptr) KILN_CHECK(table_.check(table_.hipEventCreate(&begin_), "hipEventCreate"));
+  if (end_ == nullptr) KILN_CHECK(table_.check(table_.hipEventCreate(&end_), "hipEventCreate"));
   KILN_CHECK(table_.check(table_.hipStreamCreateWithFlags(&stream, stream_non_blocking), "hipStreamCreateWithFlags"));
   const std::lock_guard lock(mutex_);
   stream_ = stream;
-  if (begin_ != nullptr) return ok();
-  KILN_CHECK(table_.check(table_.hipEventCreate(&begin_), "hipEventCreate"));
-  return table_.check(table_.hipEventCreate(&end_), "hipEventCreate");
+  return ok();
 }
 
 Result<LaunchReport> Lane::run(const Order& order) {
   KILN_CHECK(open());
-  if (!gate_.enter(order)) return Error(ErrorCode::cancelled, "the launch was cancelled");
+  if (order.settings.alone() && !order.waits.empty())
+    return Error(ErrorCode::unsupported, "a launch that is profiled or sets switches runs alone: it cannot wait for events");
+  KILN_CHECK(gate_.enter(order));
   Result<LaunchReport> report = [&]() -> Result<LaunchReport> {
     if (order.settings.alone()) return run_alone(order);
     KILN_TRY(const double duration, run_grids(order));
@@ -219,6 +223,8 @@ void Lane::serve() {
     if (broken != nullptr) {
       // What was submitted before the failure may wait for an event for ever.
       if (table_.cancel != nullptr) table_.cancel(broken);
+      // What was submitted still uses the buffers, which are let go next.
+      if (table_.cancel != nullptr || order->waits.empty()) (void)table_.hipStreamSynchronize(broken);
       (void)table_.hipStreamDestroy(broken);
     }
     if (order->cancelled.load()) report = Error(ErrorCode::cancelled, "the launch was cancelled");

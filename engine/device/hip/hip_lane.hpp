@@ -39,15 +39,15 @@ using OrderPtr = std::shared_ptr<Order>;
 // The emulated card's switches are its process's: launches that set them run while no other launch of the process does.
 class Gate {
  public:
-  // Waits for the right to run; false when the order was cancelled before it had it.
-  bool enter(const Order& order);
+  // Waits for the right to run, one that wants to be alone not for long. Errors: cancelled, busy.
+  Status enter(const Order& order);
   void leave(const Order& order);
   void look_again();   // an order was cancelled
 
  private:
   std::mutex mutex_;
   std::condition_variable changed_;
-  int running_ = 0, waiting_alone_ = 0;
+  int running_ = 0;
   bool alone_ = false;
 };
 

@@ -56,7 +56,8 @@ Result<IpcMemory::Range> IpcMemory::open(const IpcHandle& handle) {
     return found != open_.end() && found->second.closing;
   };
   if (!closed_.wait_for(lock, closing_limit, [&] { return !closing(); }))
-    return Error(ErrorCode::busy, "the memory of this handle is still being closed, behind what runs on the card", true);
+    return Error(ErrorCode::busy, "the memory of this handle is still being closed, behind what runs on the card",
+                 true);
   if (const auto found = open_.find(handle); found != open_.end()) {
     ++found->second.users;
     return found->second.range;

@@ -37,8 +37,10 @@ class Second {
     }
     KILN_CHECK(table_.check(table_.hipInit(0), "hipInit"));
     KILN_CHECK(table_.check(table_.hipSetDevice(ordinal_), "hipSetDevice"));
-    KILN_CHECK(table_.check(table_.hipStreamCreateWithFlags(&stream_, stream_non_blocking), "hipStreamCreateWithFlags"));
-    KILN_CHECK(table_.check(table_.hipIpcOpenMemHandle(&memory_, each[0], ipc_lazy_peer_access), "hipIpcOpenMemHandle"));
+    KILN_CHECK(table_.check(table_.hipStreamCreateWithFlags(&stream_, stream_non_blocking),
+                            "hipStreamCreateWithFlags"));
+    KILN_CHECK(table_.check(table_.hipIpcOpenMemHandle(&memory_, each[0], ipc_lazy_peer_access),
+                            "hipIpcOpenMemHandle"));
     KILN_CHECK(table_.check(table_.hipIpcOpenEventHandle(&ready_, each[1]), "hipIpcOpenEventHandle"));
     return table_.check(table_.hipIpcOpenEventHandle(&done_, each[2]), "hipIpcOpenEventHandle");
   }
@@ -47,10 +49,13 @@ class Second {
     Bytes seen(probe_bytes);
     auto other = probe_pattern(2);
     KILN_CHECK(table_.check(table_.hipStreamWaitEvent(stream_, ready_, 0), "hipStreamWaitEvent"));
-    KILN_CHECK(table_.check(table_.hipMemcpyDtoHAsync(seen.data(), memory_, probe_bytes, stream_), "hipMemcpyDtoHAsync"));
+    KILN_CHECK(table_.check(table_.hipMemcpyDtoHAsync(seen.data(), memory_, probe_bytes, stream_),
+                            "hipMemcpyDtoHAsync"));
     KILN_CHECK(table_.check(table_.hipStreamSynchronize(stream_), "hipStreamSynchronize"));
-    if (seen != probe_pattern(1)) return Error(ErrorCode::corrupt, "the second process sees other bytes than the first wrote");
-    KILN_CHECK(table_.check(table_.hipMemcpyHtoDAsync(memory_, other.data(), probe_bytes, stream_), "hipMemcpyHtoDAsync"));
+    if (seen != probe_pattern(1))
+      return Error(ErrorCode::corrupt, "the second process sees other bytes than the first wrote");
+    KILN_CHECK(table_.check(table_.hipMemcpyHtoDAsync(memory_, other.data(), probe_bytes, stream_),
+                            "hipMemcpyHtoDAsync"));
     KILN_CHECK(table_.check(table_.hipEventRecord(done_, stream_), "hipEventRecord"));
     return table_.check(table_.hipStreamSynchronize(stream_), "hipStreamSynchronize");
   }
@@ -138,7 +143,8 @@ Result<std::string> SharingTrial::second_opens() {
   Writer w;
   for (const auto* handle : {&memory_handle_, &ready_handle_, &done_handle_})
     w.bytes({reinterpret_cast<const std::uint8_t*>(handle), sizeof *handle});
-  KILN_CHECK(send_frame(socket_.get(), static_cast<std::uint8_t>(Said::handles), w.data(), {}, Deadline::after(answer_limit)));
+  KILN_CHECK(send_frame(socket_.get(), static_cast<std::uint8_t>(Said::handles), w.data(), {},
+                        Deadline::after(answer_limit)));
   KILN_CHECK(hear());
   KILN_CHECK(call(table_.hipStreamSynchronize(stream_), "hipStreamSynchronize"));   // `pattern` is read until then
   return std::string("memory and events opened by pid ") + std::to_string(second_.pid());
@@ -151,7 +157,8 @@ Result<std::string> SharingTrial::second_answers() {
   KILN_CHECK(call(table_.hipStreamWaitEvent(stream_, done_, 0), "hipStreamWaitEvent"));
   KILN_CHECK(call(table_.hipMemcpyDtoHAsync(seen.data(), memory_, probe_bytes, stream_), "hipMemcpyDtoHAsync"));
   KILN_CHECK(call(table_.hipStreamSynchronize(stream_), "hipStreamSynchronize"));
-  if (seen != probe_pattern(2)) return Error(ErrorCode::corrupt, "the first process sees other bytes than the second wrote");
+  if (seen != probe_pattern(2))
+    return Error(ErrorCode::corrupt, "the first process sees other bytes than the second wrote");
   return std::string("each waited for the other's, and saw what it had written");
 }
 
@@ -176,7 +183,8 @@ Result<std::string> SharingTrial::dma_buf() {
   whole.size = probe_bytes;
   void* mapped = nullptr;
   Bytes seen(probe_bytes);
-  auto status = call(table_.hipExternalMemoryGetMappedBuffer(&mapped, external, &whole), "hipExternalMemoryGetMappedBuffer");
+  auto status =
+      call(table_.hipExternalMemoryGetMappedBuffer(&mapped, external, &whole), "hipExternalMemoryGetMappedBuffer");
   if (status) status = call(table_.hipMemcpyDtoH(seen.data(), mapped, probe_bytes), "hipMemcpyDtoH");
   (void)table_.hipDestroyExternalMemory(external);
   KILN_CHECK(status);

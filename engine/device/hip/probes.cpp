@@ -83,7 +83,8 @@ Result<std::string> Card::memory() {
   void* base = nullptr;
   std::size_t size = 0, free = 0, total = 0;
   KILN_CHECK(call(table_.hipMemGetAddressRange(&base, &size, memory_), "hipMemGetAddressRange"));
-  if (base != memory_ || size < bytes) return Error(ErrorCode::internal, "the driver gives another range than it allocated");
+  if (base != memory_ || size < bytes)
+    return Error(ErrorCode::internal, "the driver gives another range than it allocated");
   KILN_CHECK(call(table_.hipMemGetInfo(&free, &total), "hipMemGetInfo"));
   return std::to_string(free >> 20) + " MiB of " + std::to_string(total >> 20) + " free";
 }
@@ -148,10 +149,14 @@ Result<std::string> Card::modules() {
   KILN_CHECK(call(table_.hipModuleLoadData(&module, object.data()), "hipModuleLoadData"));
   KILN_CHECK(call(table_.hipModuleGetFunction(&function, module, options_.symbol.c_str()), "hipModuleGetFunction"));
   int threads = 0, registers = 0;
-  KILN_CHECK(call(table_.hipFuncGetAttribute(&threads, function_attribute::threads_max, function), "hipFuncGetAttribute"));
-  KILN_CHECK(call(table_.hipFuncGetAttribute(&registers, function_attribute::registers, function), "hipFuncGetAttribute"));
+  const auto attribute = [&](int which, int& value) {
+    return call(table_.hipFuncGetAttribute(&value, which, function), "hipFuncGetAttribute");
+  };
+  KILN_CHECK(attribute(function_attribute::threads_max, threads));
+  KILN_CHECK(attribute(function_attribute::registers, registers));
   KILN_CHECK(call(table_.hipModuleUnload(module), "hipModuleUnload"));
-  return options_.symbol + ": " + std::to_string(registers) + " registers, at most " + std::to_string(threads) + " threads";
+  return options_.symbol + ": " + std::to_string(registers) + " registers, at most " + std::to_string(threads) +
+         " threads";
 }
 
 Result<std::string> Card::peers() {
@@ -190,8 +195,8 @@ void Card::try_all() {
 void probe(const ProbeOptions& options, const VerdictSink& sink) {
   auto table = load_table(options.library);
   if (!table) {
-    sink({options.library.empty() && table.error().code == ErrorCode::not_found ? State::absent : State::bad, "HIP library",
-          to_text(table.error())});
+    const bool none = options.library.empty() && table.error().code == ErrorCode::not_found;
+    sink({none ? State::absent : State::bad, "HIP library", to_text(table.error())});
     return;
   }
   int runtime = 0, driver = 0, count = 0;

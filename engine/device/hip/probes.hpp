@@ -18,7 +18,7 @@ struct ProbeOptions {
   std::string library;          // path of libamdhip64; "": the system's
   int ordinal = -1;             // the card to try; -1: every one
   std::string object, symbol;   // a code object for the card and a kernel in it; empty: no trial of modules
-  // Starts the process that opens what this one exports; its last argument is added: the library's path, the card's number.
+  // Starts the process that opens what this one exports; added to it: the library's path, the card's number.
   std::vector<std::string> second;
 };
 // Calls `sink` as verdicts come, from the calling thread. Gives up a card at the first thing that cannot be missing.

@@ -16,8 +16,8 @@ namespace kiln::device::hip {
 // let go is kept until that is quick; whoever needs the same memory meanwhile finds it still there.
 class Releaser {
  public:
-  // `quick`: whether HIP frees memory at once, or, when that is asked for, soon; `begin`: called before each release. Both
-  // on the thread.
+  // `quick`: whether HIP frees memory at once, or, when that is asked for, soon; `begin`: called before each release.
+  // Both on the thread.
   Releaser(std::function<bool(bool soon)> quick, std::function<void()> begin)
       : quick_(std::move(quick)), begin_(std::move(begin)), thread_([this] { serve(); }) {}
   ~Releaser();   // after all that were added

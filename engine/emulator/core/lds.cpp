@@ -18,7 +18,16 @@ struct Checked {
   CheckState& checks;
   LdsUse use;
   u32 bytes;
+  const u32 (*rows)[lanes];
+  u32 shift;
 };
+
+// Whether LDS holds byte `n` of what the lane stores.
+bool holds_already(const Checked& checked, int lane, u32 byte, u32 n) {
+  if (checked.use != LdsUse::store || checked.rows == nullptr) return false;
+  const u32 at = checked.shift / 8 + n;
+  return checked.wave.group->lds[byte] == static_cast<std::uint8_t>(checked.rows[at / 4][lane] >> (at % 4 * 8));
+}
 
 bool race(const Checked& checked, int lane, u32 byte, u32 other_instruction, int other_wave) {
   Fault fault;
@@ -34,12 +43,12 @@ bool race(const Checked& checked, int lane, u32 byte, u32 other_instruction, int
   return false;
 }
 
-// Races and the record of this access for one byte.
-bool record(const Checked& checked, int lane, u32 byte) {
+// Races and the record of this access for one byte, the lane's n-th.
+bool record(const Checked& checked, int lane, u32 byte, u32 n) {
   LdsAccess& access = checked.checks.lds[byte];
   const u32 epoch = checked.checks.epoch;
   const auto self = static_cast<std::int16_t>(checked.wave.index);
-  if (access.store_epoch == epoch && access.store_wave != self) {
+  if (access.store_epoch == epoch && access.store_wave != self && !holds_already(checked, lane, byte, n)) {
     return race(checked, lane, byte, access.store_instruction, access.store_wave);
   }
   const bool loaded = access.load_epoch == epoch;
@@ -59,7 +68,7 @@ bool record(const Checked& checked, int lane, u32 byte) {
 bool check_lane(const Checked& checked, int lane, u32 first) {
   const CheckState& checks = checked.checks;
   for (u32 byte = first; byte < first + checked.bytes; ++byte) {
-    if (checks.lds && !record(checked, lane, byte)) return false;
+    if (checks.lds && !record(checked, lane, byte, byte - first)) return false;
     if (!checks.lds_written) continue;
     if (checked.use != LdsUse::store && !checks.lds_written[byte]) {
       stop_access(checked.wave, checked.instruction, FaultKind::uninitialised_lds, lane, byte, checked.bytes, false);
@@ -83,7 +92,8 @@ u64 lanes_outside(const LdsAddresses& addresses, u32 bytes, u32 lds_bytes) {
 
 }  // namespace
 
-bool check_lds(Wave& wave, const Instruction& instruction, LdsAddresses& addresses, u32 bytes, LdsUse use) {
+bool check_lds(Wave& wave, const Instruction& instruction, LdsAddresses& addresses, u32 bytes, LdsUse use,
+               const u32 (*rows)[lanes], u32 shift) {
   const WorkGroup& group = *wave.group;
   const u64 outside = lanes_outside(addresses, bytes, group.lds_bytes);
   CheckState* const checks = group.checks;
@@ -97,7 +107,7 @@ bool check_lds(Wave& wave, const Instruction& instruction, LdsAddresses& address
     stop_access(wave, instruction, FaultKind::lds_out_of_range, lane, addresses.at[lane], bytes, store);
     return false;
   }
-  const Checked checked{wave, instruction, *checks, use, bytes};
+  const Checked checked{wave, instruction, *checks, use, bytes, rows, shift};
   if (!checks->lds && !checks->lds_written) return true;
   for (u64 left = addresses.active; left != 0; left &= left - 1) {
     const int lane = std::countr_zero(left);

@@ -41,7 +41,8 @@ bool load(Wave& wave, const Instruction& instruction, LdsAddresses& offsets, con
 }
 
 bool store(Wave& wave, const Instruction& instruction, LdsAddresses& offsets, const Transfer& transfer, Row rows) {
-  if (!check_lds(wave, instruction, offsets, transfer.bytes, LdsUse::store)) return false;
+  const u32 shift = transfer.half == Half::high ? 16 : 0;
+  if (!check_lds(wave, instruction, offsets, transfer.bytes, LdsUse::store, rows, shift)) return false;
   count_banks(wave, instruction, offsets, transfer.bytes, true);
   if (offsets.active == 0) return true;
   Addresses addresses;

@@ -96,11 +96,11 @@ Spaces spaces_of(const Wave& wave, const Addresses& addresses) {
 
 // The LDS lanes' places in the host's memory. Beyond the group's LDS there is nothing: a fault here, unlike DS's rule.
 bool shared_addresses(Wave& wave, const Instruction& instruction, const Addresses& addresses, u64 mask, u32 bytes,
-                      LdsUse use, Addresses& to) {
+                      LdsUse use, Addresses& to, Row rows = nullptr, u32 shift = 0) {
   LdsAddresses offsets;
   offsets.active = mask;
   for (int lane = 0; lane < lanes; ++lane) offsets.at[lane] = static_cast<u32>(addresses.at[lane]);
-  if (!check_lds(wave, instruction, offsets, bytes, use)) return false;
+  if (!check_lds(wave, instruction, offsets, bytes, use, rows, shift)) return false;
   if (const u64 outside = mask & ~offsets.active) {
     const int lane = std::countr_zero(outside);
     stop_access(wave, instruction, FaultKind::lds_out_of_range, lane, offsets.at[lane], bytes, use != LdsUse::load);
@@ -130,7 +130,11 @@ void execute_flat_move(Wave& wave, const Instruction& instruction) {
   if (spaces.shared != 0) {
     Addresses shared;
     const LdsUse use = store ? LdsUse::store : LdsUse::load;
-    if (!shared_addresses(wave, instruction, addresses, spaces.shared, transfer.bytes, use, shared)) return;
+    const u32 shift = transfer.half == Half::high ? 16 : 0;
+    if (!shared_addresses(wave, instruction, addresses, spaces.shared, transfer.bytes, use, shared,
+                          store ? rows : nullptr, shift)) {
+      return;
+    }
     if (store) store_lanes(rows, shared, transfer);
     else load_lanes(rows, shared, transfer);
   }

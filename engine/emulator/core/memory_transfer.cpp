@@ -293,6 +293,18 @@ void zero_lanes(Row rows, u64 mask, const Transfer& transfer) {
   for (int n = 0; n < dwords(transfer); ++n) write_lanes(rows[n], zeros, mask);
 }
 
+void log_lines(Wave& wave, const u64* segments, int count) {
+  LineLog* const log = wave.group->lines;
+  if (log == nullptr || (log->capacity - log->count < lanes * 2 && !log->make_room(*log))) return;
+  const u64 first = log->count;
+  for (int i = 0; i < count; ++i) {
+    const u64 line = segments[i] / (line_bytes / 64);
+    u64 at = log->count;
+    while (at > first && log->lines[at - 1] != line) --at;
+    if (at == first) log->lines[log->count++] = line;
+  }
+}
+
 void count_traffic(Wave& wave, const Instruction& instruction, const Addresses& addresses, u32 bytes) {
   const Execution& execution = *wave.execution;
   if (!execution.profiled) return;
@@ -308,6 +320,7 @@ void count_traffic(Wave& wave, const Instruction& instruction, const Addresses& 
     }
   }
   execution.counts.segments[instruction.index] += static_cast<u64>(count);
+  log_lines(wave, segments, count);
 }
 
 }  // namespace kiln::emulator

@@ -43,6 +43,8 @@ void store_lanes(Row rows, const Addresses& addresses, const Transfer& transfer)
 // Sets what a load of the transfer writes to 0 in `mask`'s lanes.
 void zero_lanes(Row rows, std::uint64_t mask, const Transfer& transfer);
 
+// Adds the lines of the segments of one execution, each once, to the work group's log, if there is one.
+void log_lines(Wave& wave, const std::uint64_t* segments, int count);
 // Counts device memory traffic of one execution when the launch is profiled.
 void count_traffic(Wave& wave, const Instruction& instruction, const Addresses& addresses, std::uint32_t bytes);
 

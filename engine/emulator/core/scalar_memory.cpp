@@ -1,6 +1,7 @@
 // SMEM: scalar loads, stores and atomics, plain and through a buffer descriptor; clocks and caches.
 #include "engine/emulator/core/memory.hpp"
 #include "engine/emulator/core/memory_atomic.hpp"
+#include "engine/emulator/core/memory_transfer.hpp"
 #include "engine/emulator/core/names_rdna.hpp"
 #include "engine/emulator/core/memory_races.hpp"
 #include "engine/emulator/core/scalar.hpp"
@@ -50,7 +51,10 @@ void count(Wave& wave, const Instruction& instruction, u64 address, u32 dwords) 
   const Execution& execution = *wave.execution;
   if (!execution.profiled || dwords == 0) return;
   execution.counts.bytes[instruction.index] += dwords * 4;
-  execution.counts.segments[instruction.index] += (address + dwords * 4 - 1) / 64 - address / 64 + 1;
+  const u64 segments[2] = {address / 64, (address + dwords * 4 - 1) / 64};  // at most 64 bytes
+  const int touched = segments[1] == segments[0] ? 1 : 2;
+  execution.counts.segments[instruction.index] += static_cast<u64>(touched);
+  log_lines(wave, segments, touched);
 }
 
 void load_into(Wave& wave, const Instruction& instruction, u64 address, u32 inside, u32 dwords) {

@@ -63,6 +63,16 @@ struct InstructionCounts {
   std::uint64_t* segments = nullptr;         // distinct 64-byte segments touched, summed over executions
 };
 
+// The 128-byte lines of device memory that a work group touches, each once an instruction, in the order in which it
+// does: what the model of the card's L2 is fed with. The core appends, the machine owns (machine/cache_model.hpp).
+inline constexpr std::uint64_t line_bytes = 128;
+struct LineLog {
+  std::uint64_t* lines = nullptr;            // addresses divided by line_bytes
+  std::uint64_t count = 0, capacity = 0;
+  // Makes room for `lanes * 2` more, maybe by taking what is there. False: nothing more is recorded.
+  bool (*make_room)(LineLog& log) = nullptr;
+};
+
 struct CheckState;  // core/checks.hpp: shadow state of races and uninitialised reads; null: off
 
 struct WorkGroup {
@@ -72,6 +82,7 @@ struct WorkGroup {
   std::uint32_t lds_bytes = 0;
   std::uint32_t id[3] = {};
   CheckState* checks = nullptr;
+  LineLog* lines = nullptr;                  // null: not recorded
 };
 
 // One launch on one host thread.

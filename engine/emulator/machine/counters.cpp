@@ -1,5 +1,6 @@
 #include "engine/emulator/machine/counters.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <cinttypes>
@@ -192,6 +193,27 @@ std::vector<Counter> count(const Instruction* code, std::uint32_t instructions, 
   return all;
 }
 
+void add_modelled(Profile& profile, const ModelledCache& cache, Family family) {
+  profile.cache = cache;
+  if (!cache.complete) return;
+  const auto add = [&](const char* name, std::uint64_t value) {
+    profile.counters.push_back({name, value});
+    profile.modelled.push_back(name);
+  };
+  if (family == Family::gfx11) {
+    add("GL2C_HIT", cache.hits);
+    add("GL2C_MISS", cache.misses);
+  }
+  add("TCC_HIT", cache.hits);
+  add("TCC_HIT_sum", cache.hits);
+  add("TCC_MISS", cache.misses);
+  add("TCC_MISS_sum", cache.misses);
+  add("TCC_REQ", cache.hits + cache.misses);
+  add("TCC_REQ_sum", cache.hits + cache.misses);
+  std::sort(profile.counters.begin(), profile.counters.end(),
+            [](const Counter& a, const Counter& b) { return a.name < b.name; });
+}
+
 namespace {
 
 std::string quoted(std::string_view text) {
@@ -215,6 +237,21 @@ std::string triple(const std::uint32_t value[3]) {
 
 }  // namespace
 
+namespace {
+
+std::string models_json(const Profile& profile) {
+  std::string out = "\"modelled\":[";
+  for (const auto& name : profile.modelled) out += (&name == &profile.modelled.front() ? "" : ",") + quoted(name);
+  out += "],\"models\":{";
+  if (!profile.cache) return out + "}";
+  const auto& cache = *profile.cache;
+  return out + "\"l2\":{\"text\":" + quoted(cache.text) + ",\"line_bytes\":" + std::to_string(line_bytes) +
+         ",\"bytes\":" + std::to_string(cache.bytes) + ",\"ways\":" + std::to_string(cache.ways) +
+         ",\"caches\":" + std::to_string(cache.caches) + ",\"complete\":" + (cache.complete ? "true" : "false") + "}}";
+}
+
+}  // namespace
+
 std::string to_json(const Profile& profile) {
   char duration[32];
   std::snprintf(duration, sizeof duration, "%.6f", profile.duration_ms);
@@ -228,7 +265,7 @@ std::string to_json(const Profile& profile) {
   for (const auto& counter : profile.counters)
     out += (&counter == &profile.counters.front() ? "" : ",") + quoted(counter.name) + ":" +
         std::to_string(counter.value);
-  out += "},\"instructions\":[";
+  out += "}," + models_json(profile) + ",\"instructions\":[";
   for (const auto& row : profile.rows) {
     out += std::string(&row == &profile.rows.front() ? "" : ",") + "{\"offset\":" + std::to_string(row.offset) +
            ",\"text\":" + quoted(row.text) + ",\"executed\":" + std::to_string(row.executed);

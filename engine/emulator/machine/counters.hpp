@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,15 @@ struct Counter {
   std::uint64_t value = 0;
 };
 
+// What the model of the card's L2 said (cache_model.hpp).
+struct ModelledCache {
+  std::string text;               // what is modelled
+  std::uint64_t bytes = 0;        // of one cache
+  std::uint32_t ways = 0, caches = 0;
+  bool complete = true;           // false: the launch was too large for the model, and there are no counters of it
+  std::uint64_t hits = 0, misses = 0;
+};
+
 struct Profile {
   std::string kernel, target;
   std::uint32_t blocks[3] = {}, threads[3] = {};
@@ -32,7 +42,9 @@ struct Profile {
   std::uint64_t waves = 0, instructions = 0;
   double duration_ms = 0;         // on this machine's processor
   bool traffic = false;           // LDS cycles, bytes and segments were counted
-  std::vector<Counter> counters;
+  std::vector<Counter> counters;      // by name
+  std::vector<std::string> modelled;  // those of `counters` that a model gave
+  std::optional<ModelledCache> cache;
   std::vector<InstructionRow> rows;   // executed ones, in order of address
 };
 
@@ -51,6 +63,10 @@ InstructionClass classify(const Instruction& instruction);
 // so that reports of all targets read alike. No card counts WMMA: KILN_WMMA.
 std::vector<Counter> count(const Instruction* code, std::uint32_t instructions, const InstructionCounts& counts,
                            std::uint64_t waves, Family family, bool traffic);
+
+// Adds the cache and its counters, marked as modelled: TCC_HIT, TCC_MISS and TCC_REQ, which is their sum here, each also
+// with rocprof's "_sum" over all channels; RDNA3's own names GL2C_HIT and GL2C_MISS.
+void add_modelled(Profile& profile, const ModelledCache& cache, Family family);
 
 // {"kernel":…,"counters":{…},"instructions":[{"offset":…,"text":…,"executed":…}…]}
 std::string to_json(const Profile& profile);

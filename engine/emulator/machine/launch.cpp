@@ -10,6 +10,7 @@
 #include <numeric>
 #include <string_view>
 
+#include "engine/emulator/machine/cache_model.hpp"
 #include "engine/emulator/machine/initial_state.hpp"
 #include "engine/emulator/machine/pages.hpp"
 #include "engine/emulator/machine/work_group.hpp"
@@ -81,6 +82,7 @@ class Launch {
   }
   void failed(RunningGroup& group);
   std::shared_ptr<const Profile> profile(std::uint64_t waves, double duration_ms) const;
+  void add_cache(Profile& profile) const;
 
   const LaunchOrder& order_;
   std::unique_ptr<LaunchMemory> memory_;
@@ -94,6 +96,7 @@ class Launch {
   std::uint32_t resident_per_thread_ = 1;
   Pages scratch_;
   std::uint64_t group_scratch_ = 0;
+  std::unique_ptr<CacheModel> cache_;      // of profiled launches
   std::unique_ptr<GlobalRaces> races_;     // one thread's: work groups are run one after the other then
 
   std::atomic<std::uint64_t> next_{0}, started_{0}, executed_{0};
@@ -158,6 +161,12 @@ Status Launch::prepare() {
   execution_.shared_base = shared_aperture;
   execution_.private_base = private_aperture;
   execution_.profiled = options.profile;
+  if (options.profile) {
+    const auto begin = reinterpret_cast<std::uint64_t>(scratch_.data());
+    cache_ = std::make_unique<CacheModel>(CacheShape::of(static_cast<std::uint64_t>(order_.card->l2_bytes),
+                                                         order_.card->xccs),
+                                          ranges_, MemoryRange{begin, begin + scratch_.bytes(), true});
+  }
   return ok();
 }
 
@@ -226,6 +235,8 @@ bool Launch::start_group(int thread, Resident& resident, Execution& execution) {
   group->slot = slot;
   const std::uint64_t place = std::uint64_t(slot) * static_cast<unsigned>(threads_) + static_cast<unsigned>(thread);
   group->begin(plan_, execution, id, linear, reinterpret_cast<std::uint64_t>(scratch_.data()), place * group_scratch_);
+  group->turn = turn;
+  if (cache_) group->record(cache_->begin(turn));
   started_.fetch_add(1, std::memory_order_relaxed);
   resident.push_front(std::move(group));
   return true;
@@ -252,6 +263,7 @@ void Launch::work(int thread) {
       break;
     }
     if (progress == Progress::finished) {
+      if (cache_) cache_->finish(group.turn);
       group_pool().give(std::move(resident.front()));
       resident.pop_front();
       next_one = resident.empty();
@@ -316,6 +328,7 @@ std::shared_ptr<const Profile> Launch::profile(std::uint64_t waves, double durat
   profile->duration_ms = duration_ms;
   profile->traffic = true;
   profile->counters = count(code.code, code.instructions, sum.counts, waves, order_.card->family, true);
+  add_cache(*profile);
   for (std::uint32_t i = 0; i < code.instructions; ++i) {
     if (sum.counts.executed[i] == 0) continue;
     profile->rows.push_back({code.code[i].address - order_.kernel->entry,
@@ -325,6 +338,20 @@ std::shared_ptr<const Profile> Launch::profile(std::uint64_t waves, double durat
                              sum.counts.segments[i]});
   }
   return profile;
+}
+
+void Launch::add_cache(Profile& profile) const {
+  const auto counts = cache_->counts();
+  CacheShape shape = CacheShape::of(static_cast<std::uint64_t>(order_.card->l2_bytes), order_.card->xccs);
+  ModelledCache cache;
+  cache.text = describe(shape);
+  cache.bytes = std::uint64_t(shape.sets) * shape.ways * line_bytes;
+  cache.ways = shape.ways;
+  cache.caches = shape.caches;
+  cache.complete = !cache_->gave_up();
+  cache.hits = counts.hits;
+  cache.misses = counts.misses;
+  add_modelled(profile, cache, order_.card->family);
 }
 
 Result<LaunchResult> Launch::run() {

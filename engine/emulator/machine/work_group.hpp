@@ -48,6 +48,9 @@ class RunningGroup {
   [[nodiscard]] std::uint64_t linear() const { return linear_; }
   // Index into the launch's private memory, in work groups; kept while the object is used by one launch.
   std::uint32_t slot = 0;
+  // Where the group's accesses to device memory are recorded from now on; null: nowhere.
+  void record(LineLog* lines) { group_.lines = lines; }
+  std::uint64_t turn = 0;    // begun as the launch's how-manieth; the caller's
   std::uint64_t spent = 0;   // instructions since it last let others begin; the caller's
 
  private:

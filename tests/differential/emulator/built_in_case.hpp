@@ -21,7 +21,8 @@ enum class Inputs : std::uint8_t {
   //     whole numbers are exact, and one division rounds.
   //   softmax, attention that selects: one score of a row is larger than all others by so much that their exponentials
   //     are 0: the result is one input.
-  //   rmsnorm: all elements of a row have one size, a power of two; eps is 0. The mean of squares is exact, and its root.
+  //   rmsnorm: all elements of a row have one size, a power of two; eps is 0. The mean of squares is exact, as is its
+  //     root.
   exact,
 };
 

@@ -117,8 +117,8 @@ Result<std::vector<Bytes>> Compilers::objects(const std::vector<RandomFunction>&
 Result<HostLibrary> Compilers::host(const std::vector<RandomFunction>& functions, const FunctionTarget& target) {
   KILN_TRY(const auto path, write_source(functions, target));
   KILN_CHECK(run({"gcc", "-x", "c", "-std=gnu11", "-O1", "-march=x86-64-v3", "-ffp-contract=off",
-                  "-fno-strict-aliasing", "-fexcess-precision=16", "-w", "-DKILN_HOST", "-shared", "-fPIC", path + ".c", "-o", path + ".so",
-                  "-lm"},
+                  "-fno-strict-aliasing", "-fexcess-precision=16", "-w", "-DKILN_HOST", "-shared", "-fPIC",
+                  path + ".c", "-o", path + ".so", "-lm"},
                  "gcc"));
   return HostLibrary::open(path + ".so");
 }

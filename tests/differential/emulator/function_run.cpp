@@ -106,7 +106,8 @@ std::string difference(const RandomFunction& function, const FunctionMemory& car
     const std::size_t thread = i / variables;
     const auto& variable = function.variables[i % variables];
     std::snprintf(text, sizeof text, "block %zu thread %zu: %s (%s) is %#llx, on the host %#llx",
-                  thread / function.threads, thread % function.threads, variable.name.c_str(), variable.type.c_str(), got, want);
+                  thread / function.threads, thread % function.threads, variable.name.c_str(), variable.type.c_str(),
+                  got, want);
     return text;
   }
   for (std::size_t i = 0; i < card.memory.size(); ++i) {

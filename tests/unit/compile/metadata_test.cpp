@@ -33,7 +33,7 @@ Metadata sample() {
   tensor.may_alias = true;
   tensor.bytes = 24;
   m.tensors = {tensor};
-  m.shared_tiles = {{1, "As", "f16", "xor16(row%8)", {128, 64}, 16384, 2, 8, 8, 9, 8}};
+  m.shared_tiles = {{0, 1, "As", "f16", "pad 2 B", {128, 64}, 16384, 2, 8, 8, 9, 8, "xor16(row%8)", 0}};
   m.lds_rows = {{0, "copy 1", "ds_write_b128", "write", 1, "As", 24, 16, 8, 8, true}};
   m.lds_conflict_cycles = 1;
   m.bounds_left = {"a row < 3"};

@@ -525,6 +525,38 @@ TEST_F(Races, LoadThenStoreOfAnotherWave) {
   EXPECT_TRUE(wave.wave().fault.store);
 }
 
+// What every wave of a group computes alike may be stored by all of them: no order of the stores shows. All widths, and
+// data in the upper half of a register.
+TEST_F(Races, TheSameValueTwiceIsNone) {
+  const char* const stores[] = {"ds_write_b8 v0, v4", "ds_write_b16 v0, v4", "ds_write_b16_d16_hi v0, v4",
+                                "ds_write_b32 v0, v4", "ds_write_b64 v3, v[4:5]", "ds_write_b128 v6, v[8:11]",
+                                "ds_write2_b32 v3, v4, v5 offset1:1"};
+  for (int lane = 0; lane < lanes; ++lane) {
+    wave.v(3, lane) = lane * 8;
+    wave.v(6, lane) = lane * 16;
+    wave.v(4, lane) = 0x12345678 + lane * 0x01010101;
+    wave.v(5, lane) = ~wave.v(4, lane);
+    for (int n = 8; n < 12; ++n) wave.v(n, lane) = n * 0x10203040 + lane;
+  }
+  for (const std::string store : stores) {
+    SCOPED_TRACE(store);
+    ++checks.epoch;
+    EXPECT_EQ(run(0, store), WaveStatus::ended);
+    EXPECT_EQ(run(1, store), WaveStatus::ended);
+    const bool wide = store.find("b128") != std::string::npos, half = store.find("d16_hi") != std::string::npos;
+    std::uint32_t& changed = wave.v(wide ? 11 : store.find("2_b32") != std::string::npos ? 5 : 4, 37);
+    changed ^= half ? 1u << 16 : 1u;
+    EXPECT_EQ(run(2, store), WaveStatus::faulted);
+    EXPECT_EQ(wave.wave().fault.kind, FaultKind::lds_race);
+    EXPECT_EQ(wave.wave().fault.lane, 37);
+    changed ^= half ? 1u << 16 : 1u;
+  }
+  ++checks.epoch;
+  EXPECT_EQ(run(0, "ds_write_b32 v0, v4"), WaveStatus::ended);
+  EXPECT_EQ(run(1, "ds_write_b32 v0, v4\n ds_read_b32 v2, v0"), WaveStatus::ended);
+  EXPECT_EQ(run(2, "ds_read_b32 v2, v0"), WaveStatus::faulted);   // against a load it stays one
+}
+
 TEST_F(Races, ABarrierMakesItRight) {
   EXPECT_EQ(run(0, "ds_write_b32 v0, v1"), WaveStatus::ended);
   ++checks.epoch;

@@ -88,6 +88,11 @@ TEST(Occupancy, whatLimitsIt) {
   EXPECT_EQ(of(64, 32768).waves_per_simd, 2);
   EXPECT_EQ(of(64, 32768).limit, "lds");
   EXPECT_EQ(of(512, 65536).waves_per_simd, 1);
+  KernelResources wide;            // two compute units share 128 KiB: two blocks of 8 waves on 4 SIMDs
+  wide.vgprs = 48;
+  wide.lds_bytes = 65536;
+  wide.threads = 256;
+  EXPECT_EQ(occupancy(*target::parse_target("gfx1100"), wide).waves_per_simd, 4);
 }
 
 TEST(LaunchCounters, whatIsNoProfileIsAnError) {

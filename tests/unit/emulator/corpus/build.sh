@@ -1,7 +1,7 @@
 #!/bin/sh
 # Makes launch_<target>.co and faults_<target>.co from the .cl files: needs clang 22 and LLVM's linker (Debian:
-# clang-22, lld-22). The objects are checked in, so that tests need neither; run this after a change of a source. Two are for
-# other conventions: arguments preloaded into registers, and code object version 4.
+# clang-22, lld-22). The objects are checked in, so that tests need neither; run this after a change of a source. Two
+# are for other conventions: arguments preloaded into registers, and code object version 4.
 set -eu
 cd "$(dirname "$0")"
 build() {
