@@ -31,7 +31,7 @@ DIRECT = {
 }
 # Header -> rooms (or files by pattern) that may name it.
 HEAVY = [
-    (r"<nlohmann/", r"^(engine/ir/tile/|engine/ir/.*\.cpp|engine/profile/launch_counters\.cpp|engine/compile/(code_object|toolchain|hip_)|api/)"),
+    (r"<nlohmann/", r"^(engine/ir/tile/|engine/ir/.*\.cpp|engine/profile/launch_counters\.cpp|engine/device/hip_emulate_main\.cpp|engine/device/hip/emulate\.cpp|engine/compile/(code_object|toolchain|hip_)|api/)"),
     (r"<boost/asio", r"^api/server/"),
     (r"<llvm", r"_llvm\.cpp$|^engine/(compile|device)/.*llvm.*\.hpp$"),
     (r"<(spdlog|fmt)/", r"^api/daemon/"),

@@ -351,6 +351,17 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   else finish();
 }
 
+// A list of strings as the switch takes it, "races,barriers"; empty for anything else.
+std::string words_of(const Json& value) {
+  std::string words;
+  if (!value.is_array()) return words;
+  for (const auto& word : value) {
+    if (!word.is_string()) return {};
+    words += (words.empty() ? "" : ",") + word.get<std::string>();
+  }
+  return words;
+}
+
 // "switches": of the emulated card, for this launch alone.
 Status read_settings(LaunchJob& job) {
   const auto& call = *job.call;
@@ -365,8 +376,10 @@ Status read_settings(LaunchJob& job) {
   KILN_CHECK(fields.only({"check", "seed", "order", "budget"}));
   for (const auto& [name, value] : switches->items()) {
     if (value.is_string()) job.settings.switches.emplace_back(name, value.get<std::string>());
-    else if (value.is_number_unsigned()) job.settings.switches.emplace_back(name, std::to_string(value.get<std::uint64_t>()));
-    else return fields.error(name, "a string or a positive integer");
+    else if (value.is_number_integer() && value.get<std::int64_t>() >= 0)
+      job.settings.switches.emplace_back(name, std::to_string(value.get<std::int64_t>()));
+    else if (const auto list = words_of(value); !list.empty()) job.settings.switches.emplace_back(name, list);
+    else return fields.error(name, "a string, a list of strings or a number from 0");
   }
   return ok();
 }

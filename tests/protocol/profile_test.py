@@ -116,6 +116,9 @@ class Profiles(unittest.TestCase):
 
         self.assertEqual(launch({"check": 1.5})["data"]["code"], "invalid_argument")
         self.assertEqual(launch({"threads": 1})["data"]["code"], "invalid_argument")
+        # numbers and lists pass the switches' own reader: what is left to complain about is the argument
+        for switches in ({"seed": 7, "budget": 100000, "check": ["races", "barriers"]}, {"seed": "7", "check": "all"}):
+            self.assertIn("/params/args", launch(switches)["message"])
         words = ["--device", "emu:gfx942", "--set", "M=8", "N=100"]
         done = self.service.kiln("--json", "profile", "softmax", *words, "--check-memory", "all", check=0)
         self.assertGreater(json.loads(done.stdout)["counters"]["SQ_WAVES"], 0)

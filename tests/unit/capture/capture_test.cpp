@@ -108,9 +108,13 @@ void read_everything(const Bytes& file, const std::string& where) {
   ASSERT_EQ(c.arguments.size(), c.metadata.tensors.size()) << where;
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const auto before = opened->before(i);
-    if (before) EXPECT_EQ(std::int64_t(before->size()), c.metadata.tensors[i].bytes) << where;
+    if (before) {
+      EXPECT_EQ(std::int64_t(before->size()), c.metadata.tensors[i].bytes) << where;
+    }
     const auto after = opened->after(i);
-    if (after) EXPECT_EQ(after->size(), c.arguments[i].after.bytes) << where;
+    if (after) {
+      EXPECT_EQ(after->size(), c.arguments[i].after.bytes) << where;
+    }
   }
 }
 
