@@ -28,12 +28,14 @@ class DaemonBackend final : public Backend {
 
 class LocalBackend final : public Backend {
  public:
-  LocalBackend(std::unique_ptr<service::Service> service) : service_(std::move(service)) {
+  LocalBackend(std::unique_ptr<service::Service> service, client::CaptureFiles capture)
+      : service_(std::move(service)), capture_(std::move(capture)) {
     service_->connected(1, service::Peer{int(::getpid()), ::getuid(), true});
   }
   ~LocalBackend() override { service_->disconnected(1); }
 
   Result<client::Answer> call(const std::string& method, Json params, const std::vector<int>& fds, const client::Progress& progress) override {
+    const bool asked = capture_.ask(method, params);
     auto answered = std::make_shared<std::promise<service::Reply>>();
     auto reply = answered->get_future();
     service::Call call;
@@ -60,12 +62,17 @@ class LocalBackend final : public Backend {
       service_->cancel(1, id);
     }
     auto value = reply.get();
+    if (asked) {
+      const auto kept = capture_.keep(value.result ? *value.result : value.error_data, value.fds);
+      if (!kept) std::fprintf(stderr, "warning: the launch could not be captured: %s\n", kept.error().message.c_str());
+    }
     if (!value.result) return std::move(value.result).error();
     return client::Answer{std::move(*value.result), std::move(value.fds)};
   }
 
  private:
   std::unique_ptr<service::Service> service_;
+  client::CaptureFiles capture_;
   std::int64_t id_ = 0;
 };
 
@@ -88,8 +95,10 @@ const CancelToken& interrupt_token() {
 }
 
 Result<std::unique_ptr<Backend>> daemon_backend(const daemon::Configuration& configuration, const daemon::Overrides& overrides,
-                                                const Environment& environment, bool auto_start) {
+                                                const Environment& environment, bool auto_start, const CaptureOptions& capture) {
   client::ConnectOptions options;
+  options.capture = capture.path;
+  options.capture_on = capture.on;
   options.socket = configuration.socket.path;
   options.auto_start = auto_start;
   options.daemon_command = {executable_folder() + "/kilnd", "--socket", configuration.socket.path};
@@ -102,7 +111,8 @@ Result<std::unique_ptr<Backend>> daemon_backend(const daemon::Configuration& con
   return std::unique_ptr<Backend>(new DaemonBackend(std::move(connected)));
 }
 
-Result<std::unique_ptr<Backend>> local_backend(const daemon::Configuration& configuration) {
+Result<std::unique_ptr<Backend>> local_backend(const daemon::Configuration& configuration, const CaptureOptions& capture) {
+  KILN_TRY(auto files, client::CaptureFiles::create(capture.path, capture.on));
   KILN_TRY(auto session, daemon::open_session(configuration, [](const std::string& line) {
     std::fprintf(stderr, "warning: %s\n", line.c_str());
   }));
@@ -110,7 +120,7 @@ Result<std::unique_ptr<Backend>> local_backend(const daemon::Configuration& conf
   options.limits = configuration.limits;
   options.build_id = daemon::build_id();
   options.programs_folder = configuration.programs_folder;
-  return std::unique_ptr<Backend>(new LocalBackend(service::Service::create(std::move(options), std::move(session))));
+  return std::unique_ptr<Backend>(new LocalBackend(service::Service::create(std::move(options), std::move(session)), std::move(files)));
 }
 
 }  // namespace kiln::cli

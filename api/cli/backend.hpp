@@ -17,10 +17,13 @@ class Backend {
                                       const client::Progress& progress = {}) = 0;
 };
 
+// Which launches become files (api/client/capture_files.hpp).
+struct CaptureOptions { std::string path, on; };
+
 // Connects; starts a daemon when there is none and `auto_start`.
 Result<std::unique_ptr<Backend>> daemon_backend(const daemon::Configuration& configuration, const daemon::Overrides& overrides,
-                                                const Environment& environment, bool auto_start);
-Result<std::unique_ptr<Backend>> local_backend(const daemon::Configuration& configuration);
+                                                const Environment& environment, bool auto_start, const CaptureOptions& capture = {});
+Result<std::unique_ptr<Backend>> local_backend(const daemon::Configuration& configuration, const CaptureOptions& capture = {});
 
 // Set by Ctrl-C: the running request is cancelled.
 const CancelToken& interrupt_token();

@@ -78,10 +78,11 @@ Status Context::configure() {
 Result<Backend*> Context::connect() {
   if (backend) return backend.get();
   KILN_CHECK(configure());
+  if (capture.path.empty()) capture = {environment.get("KILN_CAPTURE"), environment.get("KILN_CAPTURE_ON")};
   if (no_daemon) {
-    KILN_TRY(backend, local_backend(*configuration));
+    KILN_TRY(backend, local_backend(*configuration, capture));
   } else {
-    KILN_TRY(backend, daemon_backend(*configuration, overrides, environment, !no_start));
+    KILN_TRY(backend, daemon_backend(*configuration, overrides, environment, !no_start, capture));
   }
   return backend.get();
 }

@@ -20,6 +20,7 @@ struct Context {
   Environment environment;
   std::optional<daemon::Configuration> configuration;
   std::unique_ptr<Backend> backend;
+  CaptureOptions capture;                  // by a flag; else by KILN_CAPTURE and KILN_CAPTURE_ON
   std::string source_file, source_text;   // the program file that errors point into
   bool wrong_usage = false;                // a mistake of the command line was found: `report` gives exit_usage
 
@@ -61,6 +62,8 @@ void add_kernel_commands(CLI::App& app, Context& context, int& status);
 void add_run_commands(CLI::App& app, Context& context, int& status);
 void add_profile_commands(CLI::App& app, Context& context, int& status);
 void add_emulate_commands(CLI::App& app, Context& context, int& status);
+void add_capture_commands(CLI::App& app, Context& context, int& status);
+void add_replay_commands(CLI::App& app, Context& context, int& status);
 void add_service_commands(CLI::App& app, Context& context, int& status);
 void add_toolchain_commands(CLI::App& app, Context& context, int& status);
 void add_doctor_commands(CLI::App& app, Context& context, int& status);

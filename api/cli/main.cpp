@@ -38,6 +38,8 @@ int run(int argc, char** argv) {
   add_run_commands(app, context, status);
   add_profile_commands(app, context, status);
   add_emulate_commands(app, context, status);
+  add_capture_commands(app, context, status);
+  add_replay_commands(app, context, status);
   add_service_commands(app, context, status);
   add_toolchain_commands(app, context, status);
   add_doctor_commands(app, context, status);

@@ -1,13 +1,10 @@
 #include "api/cli/operands.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <limits>
-#include <random>
 
 #include "api/cli/memory_left.hpp"
-#include "engine/base/half.hpp"
+#include "engine/capture/capture.hpp"
 #include "engine/ir/tile/nearest_name.hpp"
 
 namespace kiln::cli {
@@ -15,32 +12,6 @@ namespace kiln::cli {
 using protocol::Json;
 
 namespace {
-
-void store(DType type, double value, std::uint8_t* at) {
-  switch (type) {
-    case DType::f64: std::memcpy(at, &value, 8); return;
-    case DType::f32: { const float v = float(value); std::memcpy(at, &v, 4); return; }
-    case DType::f16: { const auto v = f64_to_f16(value); std::memcpy(at, &v, 2); return; }
-    case DType::bf16: { const auto v = f64_to_bf16(value); std::memcpy(at, &v, 2); return; }
-    default: {
-      const std::int64_t v = std::llrint(value);
-      std::memcpy(at, &v, std::size_t(dtype_bytes(type)));
-    }
-  }
-}
-
-// Seeded normals (integers: -8 to 8); what a kernel only writes starts as NaN.
-void fill(Operand& operand, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal;
-  std::uniform_int_distribution<int> small(-8, 8);
-  const auto step = std::size_t(dtype_bytes(operand.dtype));
-  for (std::size_t at = 0; at + step <= operand.bytes; at += step) {
-    const double value = is_float(operand.dtype) ? (operand.read ? normal(random) : std::numeric_limits<double>::quiet_NaN())
-                       : operand.dtype == DType::boolean ? small(random) & 1 : is_signed(operand.dtype) ? small(random) : std::abs(small(random));
-    store(operand.dtype, value, operand.mapping.data() + at);
-  }
-}
 
 Result<Json> named_files(Context& context, const std::vector<std::string>& words, const std::string& flag) {
   KILN_TRY(auto files, name_values(context, words, flag));
@@ -91,7 +62,8 @@ Status prepare_operand(Context& context, const Json& inputs, std::uint64_t seed,
   KILN_TRY(operand.memory, create_memfd("kiln-" + operand.name, std::max<std::size_t>(operand.bytes, 1)));
   KILN_TRY(operand.mapping, Mapping::map(operand.memory.get(), std::max<std::size_t>(operand.bytes, 1), true));
   if (!inputs.contains(operand.name)) {
-    fill(operand, seed);
+    operand.seed = seed;
+    capture::generate(operand.dtype, operand.read, seed, {operand.mapping.data(), operand.bytes});
   } else {
     const auto file = inputs[operand.name].get<std::string>();
     KILN_TRY(const auto bytes, read_file(file));
@@ -120,7 +92,7 @@ Result<std::vector<Operand>> prepare_operands(Context& context, const Named& nam
         return Error(ErrorCode::invalid_argument, "the kernel takes a scalar: --scalar " + operand.name + "=NUMBER");
       operand.value = named.scalars[operand.name];
     } else {
-      KILN_CHECK(prepare_operand(context, named.inputs, seed * 1000003 + operands.size(), operand));
+      KILN_CHECK(prepare_operand(context, named.inputs, (seed * 1000003 + operands.size()) & ((std::uint64_t(1) << 53) - 1), operand));
     }
     operands.push_back(std::move(operand));
   }
@@ -145,6 +117,7 @@ void RunOptions::add_to(CLI::App& command) {
   command.add_option("--seed", seed, "of the generated inputs (normals; integers from -8 to 8)")->capture_default_str();
   command.add_option("--input", inputs, "NAME=FILE …: raw bytes of an input")->expected(1, 100);
   command.add_option("--output", outputs, "NAME=FILE …: write a tensor's bytes after the launch")->expected(1, 100);
+  command.add_option("--capture", capture, "FILE: write the launch as a file for `kiln replay`");
   command.add_option("--scalar", scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
 }
 
@@ -152,6 +125,13 @@ Json Prepared::arguments() const {
   Json args = Json::object();
   for (const auto& o : operands) args[o.name] = o.scalar ? o.value : Json{{"buffer", o.buffer}};
   return args;
+}
+
+Json Prepared::seeds() const {
+  Json seeds = Json::object();
+  for (const auto& o : operands)
+    if (o.seed) seeds[o.name] = *o.seed;
+  return seeds;
 }
 
 Status Prepared::write_outputs() const {
@@ -163,6 +143,7 @@ Status Prepared::write_outputs() const {
 
 Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   Prepared run;
+  if (!options.capture.empty()) context.capture = {options.capture, "always"};
   KILN_TRY(run.named, read_named(context, options));
   KILN_TRY(run.params, options.kernel.params(context));
   if (options.kernel.target.empty()) {

@@ -1,6 +1,7 @@
 // Memory of this process for a kernel's arguments: what run, profile and capture share.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct RunOptions {
   KernelArguments kernel;
   std::string device = "host";
   std::uint64_t seed = 0;
+  std::string capture;                             // a file
   std::vector<std::string> inputs, outputs, scalars;  // NAME=FILE, NAME=FILE, NAME=NUMBER
 
   void add_to(CLI::App& command);
@@ -33,6 +35,7 @@ struct Operand {
   std::size_t bytes = 0;
   UniqueFd memory;
   Mapping mapping;
+  std::optional<std::uint64_t> seed;                 // that it was filled by
   std::int64_t buffer = 0;
   protocol::Json value;
 };
@@ -45,6 +48,7 @@ struct Prepared {
   Named named;
   std::vector<Operand> operands;
   [[nodiscard]] protocol::Json arguments() const;   // "args" of a launch
+  [[nodiscard]] protocol::Json seeds() const;       // "seeds" of a launch
   [[nodiscard]] Status write_outputs() const;       // --output
 };
 Result<Prepared> prepare_run(Context& context, const RunOptions& options);

@@ -66,6 +66,7 @@ int profile_command(Context& context, const ProfileOptions& options) {
   request.erase("explain_key");
   request["device"] = options.run.device;
   request["args"] = run->arguments();
+  request["seeds"] = run->seeds();
   if (!options.check.empty()) request["switches"] = {{"check", options.check}};
   auto answer = context.ask("kernel.profile", std::move(request));
   if (!answer) return report(context, answer.error());

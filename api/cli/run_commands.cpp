@@ -14,6 +14,7 @@ namespace {
 struct Timing {
   RunOptions options;
   bool check = false;
+  std::string check_memory;
   int repeat = 1;
 };
 
@@ -28,6 +29,8 @@ Result<Json> run_kernel(Context& context, const Timing& timing) {
     request.erase("explain_key");
     request["device"] = options.device;
     request["args"] = run.arguments();
+    request["seeds"] = run.seeds();
+    if (!timing.check_memory.empty()) request["switches"] = {{"check", timing.check_memory}};
     KILN_TRY(auto answer, context.ask(check ? "kernel.verify" : "kernel.launch", std::move(request)));
     times.push_back(answer.value(check ? "launch_ms" : "duration_ms", 0.0));
     if (check) verified = std::move(answer);
@@ -75,6 +78,7 @@ void add_run_commands(CLI::App& app, Context& context, int& status) {
   auto timing = std::make_shared<Timing>();
   timing->options.add_to(*command);
   command->add_option("--repeat", timing->repeat, "launches to time")->check(CLI::Range(1, 1000000));
+  command->add_option("--check-memory", timing->check_memory, "of an emulated card: races, uninitialised, barriers, bounds, all …");
   command->add_flag("--check", timing->check, "compare with the interpreter (status 5 when different)");
   command->callback([&context, &status, timing] { status = run_command(context, *timing); });
 }

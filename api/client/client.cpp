@@ -9,6 +9,8 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <thread>
 
@@ -118,6 +120,13 @@ Result<UniqueFd> connect_or_start(const ConnectOptions& options, bool& started, 
 
 Result<std::unique_ptr<Client>> Client::connect(const ConnectOptions& options) {
   std::unique_ptr<Client> client(new Client(options));
+  if (options.capture.empty()) {
+    const char* const path = std::getenv("KILN_CAPTURE");
+    const char* const on = std::getenv("KILN_CAPTURE_ON");
+    KILN_TRY(client->capture_, CaptureFiles::create(path ? path : "", on ? on : ""));
+  } else {
+    KILN_TRY(client->capture_, CaptureFiles::create(options.capture, options.capture_on));
+  }
   KILN_CHECK(client->open());
   return client;
 }
@@ -288,6 +297,7 @@ Result<Json> Client::next_line(std::int64_t id, const Progress& progress, const 
 
 Result<Answer> Client::call(const std::string& method, Json params, const std::vector<int>& fds, const Progress& progress,
                             const CancelToken* cancel) {
+  asked_ = capture_.ask(method, params);
   Json request{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}};
   if (owner_ != ::getpid()) disconnect();  // forked: the socket is the parent's, closing our copy does not end it
   bool done = false;
@@ -319,10 +329,31 @@ Result<Answer> Client::exchange(Json& request, const std::vector<int>& fds, cons
   Answer answer;
   answer.fds = std::move(fds_);
   fds_.clear();
-  if (const auto error = line->find("error"); error != line->end()) return protocol::error_from_json(*error);
+  if (const auto error = line->find("error"); error != line->end()) {
+    auto read = protocol::error_from_json(*error);
+    fds_ = std::move(answer.fds);
+    if (asked_ && error->is_object() && error->contains("data")) keep_capture((*error)["data"], &read);
+    fds_.clear();
+    return read;
+  }
   if (const auto result = line->find("result"); result != line->end()) answer.result = std::move(*result);
   else answer.result = Json::object();
+  if (asked_) {
+    fds_ = std::move(answer.fds);
+    keep_capture(answer.result, nullptr);
+    answer.fds = std::move(fds_);
+    fds_.clear();
+  }
   return answer;
+}
+
+// The launch is what it is, whether its capture can be written or not.
+void Client::keep_capture(Json& members, Error* error) {
+  const auto kept = capture_.keep(members, fds_);
+  if (kept) return;
+  const auto why = "the launch could not be captured: " + kept.error().message;
+  if (error) error->context.push_back(why);
+  else std::fprintf(stderr, "warning: %s\n", why.c_str());
 }
 
 Result<Json> Client::send_and_wait(Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel) {

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/client/capture_files.hpp"
 #include "api/client/held_buffers.hpp"
 #include "api/protocol/message.hpp"
 #include "engine/base/deadline.hpp"
@@ -24,6 +25,7 @@ struct ConnectOptions {
   std::vector<std::string> daemon_environment;  // NAME=value, whole (allow-listed by the caller)
   std::chrono::milliseconds start_timeout{20000};
   std::string client_name = "c++";
+  std::string capture, capture_on;          // capture_files.hpp; empty: what KILN_CAPTURE and KILN_CAPTURE_ON say
   bool say_hello = true;                    // false: no hello and so no check of versions, for what any daemon must understand
 };
 
@@ -74,6 +76,7 @@ class Client {
   Status open();
   Status open_once(const Deadline& deadline);
   void disconnect();
+  void keep_capture(protocol::Json& members, Error* error);
   // One request on the present socket; without a whole answer the socket is closed.
   Result<Answer> exchange(protocol::Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel);
   Result<protocol::Json> send_and_wait(protocol::Json& request, const std::vector<int>& fds, const Progress& progress,
@@ -90,6 +93,8 @@ class Client {
   std::vector<std::string> lines_;
   std::vector<UniqueFd> fds_;
   HeldBuffers buffers_;
+  CaptureFiles capture_;
+  bool asked_ = false;                     // the newest request: for a capture
   std::int64_t id_ = 0;
   bool sent_ = false, answering_ = false;  // the newest request: whole line sent; lost in the middle of an answer
   protocol::Json hello_;

@@ -227,7 +227,8 @@ Result<Configuration> load_configuration(const Environment& environment, const O
 }
 
 Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configuration,
-                                                   std::function<void(const std::string&)> warn) {
+                                                   std::function<void(const std::string&)> warn,
+                                                   const std::string& children_log) {
   jit::SessionOptions options;
   cache::StoreOptions store;
   store.folder = configuration.cache.path;
@@ -247,6 +248,7 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   options.pool.compile_deadline = std::chrono::milliseconds(configuration.compile_deadline_ms);
   options.pool.environment = configuration.environment;
   options.pool.temporary_folder = configuration.temporary_folder;
+  options.log_path = children_log;
   options.header_folder = configuration.include_folder;
   options.device_host_command = configuration.device_host;
   options.device_hip_command = configuration.device_hip;

@@ -44,8 +44,10 @@ Result<Configuration> load_configuration(const Environment& environment, const O
 // Words of a command as a POSIX shell would split them: blanks, '…', "…", \x. No expansion.
 Result<std::vector<std::string>> split_command(const std::string& text);
 // A session (cache, workers, devices) by the configuration. `warn` receives each of the cache's warnings once, from any thread.
+// `children_log`: where the standard error of its processes goes; empty: to this one's.
 Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configuration,
-                                                   std::function<void(const std::string&)> warn);
+                                                   std::function<void(const std::string&)> warn,
+                                                   const std::string& children_log = {});
 // `kiln config show`: every setting with its value and source.
 protocol::Json configuration_json(const Configuration& configuration);
 

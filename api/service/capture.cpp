@@ -74,6 +74,8 @@ Result<CaptureWish> read_capture_wish(const protocol::Fields& fields) {
   if (when == "always") wish.when = CaptureWish::When::always;
   else if (when == "fault") wish.when = CaptureWish::When::fault;
   else if (fields.has("capture")) return fields.error("capture", "\"always\" or \"fault\"");
+  if (wish.any() && (fields.has("wait") || fields.has("event")))
+    return fields.error("capture", "a launch without wait and event: its tensors are copied before the card is asked, and it is answered at its end");
   if (!fields.has("seeds")) return wish;
   KILN_TRY(const Json* seeds, fields.object("seeds"));
   const protocol::Fields values(*seeds, fields.pointer("seeds"));
@@ -81,8 +83,6 @@ Result<CaptureWish> read_capture_wish(const protocol::Fields& fields) {
     KILN_TRY(const auto seed, values.integer(name, 0, (std::int64_t(1) << 53) - 1));
     wish.seeds[name] = std::uint64_t(seed);
   }
-  if (wish.any() && (fields.has("wait") || fields.has("event")))
-    return fields.error("capture", "a launch without wait and event: its tensors are copied before the card is asked, and it is answered at its end");
   return wish;
 }
 

@@ -16,6 +16,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
 
+    from ._capture import Captures
+
     Progress = Callable[[Dict[str, Any]], None]
 
 PROTOCOL = "1.0"
@@ -101,6 +103,12 @@ class Connection:
         self._registrations: Set[Registration] = set()
         self._dropped: List[Registration] = []
         self.hello: Dict[str, Any] = {}
+        self._captures: Optional[Captures] = None
+        self._asked = False  # the newest request: for a capture
+        if os.environ.get("KILN_CAPTURE"):
+            from ._capture import Captures
+
+            self._captures = Captures(os.environ["KILN_CAPTURE"], os.environ.get("KILN_CAPTURE_ON", ""))
         self._open()
         _connections.add(self)
 
@@ -186,6 +194,9 @@ class Connection:
 
     def _request(self, method: str, params: Dict[str, Any], fds: Sequence[int] = (),
                  progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:
+        if self._captures is not None:
+            given, params = params, self._captures.ask(method, params)
+            self._asked = params is not given
         if self._socket is not None:
             try:
                 return self._exchange(method, params, fds, progress)
@@ -289,6 +300,8 @@ class Connection:
             self._disconnect()
             raise
         received, self._fds = self._fds, []
+        if self._captures is not None and self._asked:
+            self._captures.keep(line["error"].get("data") if "error" in line else line.get("result"), received)
         if "error" in line:
             for fd in received:
                 os.close(fd)

@@ -19,7 +19,7 @@ Result<std::shared_ptr<Buffer>> Buffer::map(const Table& table, int fd, std::uin
   buffer->size_ = size;
   buffer->writable_ = writable;
   if (size == 0) return buffer;
-  KILN_TRY(buffer->mapping_, Mapping::map(fd, size + before, writable, static_cast<std::int64_t>(offset - before)));
+  KILN_TRY(buffer->mapping_, FencedMapping::map(fd, size + before, writable, offset - before));
   buffer->data_ = buffer->mapping_.data() + before;
   KILN_CHECK(buffer->attach());
   return buffer;

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "engine/base/fd.hpp"
+#include "engine/device/hip/fenced_mapping.hpp"
 #include "engine/device/hip/ipc_memory.hpp"
 #include "engine/device/hip/table.hpp"
 
@@ -51,7 +52,7 @@ class Buffer {
   Status attach();
 
   const Table& table_;
-  Mapping mapping_;
+  FencedMapping mapping_;
   std::uint8_t* data_ = nullptr;              // null: memory of a card
   std::uint64_t size_ = 0, device_ = 0;
   bool writable_ = false, registered_ = false;
