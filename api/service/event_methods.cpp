@@ -92,7 +92,8 @@ void stream_cancel(const CallPtr& call) {
   {
     std::lock_guard lock(call->state.mutex);
     const auto found = call->connection->streams.find(std::uint64_t(*id));
-    known = found != call->connection->streams.end();
+    // A released one goes when its last request has ended, which may be a moment after its answer.
+    known = found != call->connection->streams.end() && !(found->second.released && found->second.running.empty());
     if (known)
       for (const auto& [number, stop] : found->second.running) stops.push_back(stop);
   }
