@@ -73,7 +73,8 @@ target_link_libraries(test_hip_fibers PUBLIC engine_ir dl)
 set(KILN_TEST_WITHOUT_PROGRAMS ON)  # they start few or none
 kiln_test(unit_hip_fibers support/hip_fibers/test test_hip_fibers engine_emit)
 kiln_test(test_hip_text differential/hip test_hip_fibers engine_emit engine_lower engine_reference)
-target_sources(test_hip_text PRIVATE ${CMAKE_SOURCE_DIR}/tests/differential/host/random_program.cpp)
+target_sources(test_hip_text PRIVATE ${CMAKE_SOURCE_DIR}/tests/differential/host/random_program.cpp
+               ${CMAKE_SOURCE_DIR}/tests/support/random_arguments.cpp)
 unset(KILN_TEST_WITHOUT_PROGRAMS)
 # The emulated card: instructions one by one on a wave of the test's own; whole objects through its HIP interface.
 if(TARGET kiln-emulator-core-v3)
@@ -114,7 +115,9 @@ if(TARGET kiln-emulator-core-v3)
     kiln_test(test_planted_faults differential/faults engine_emulator engine_reference)
     kiln_test(test_hostile_objects fuzz/code_objects engine_emulator engine_reference)
     unset(KILN_TEST_WITHOUT_PROGRAMS)
-    target_sources(test_hostile_objects PRIVATE ${CMAKE_SOURCE_DIR}/tests/differential/faults/emulated_text.cpp)
+    target_sources(test_planted_faults PRIVATE ${CMAKE_SOURCE_DIR}/tests/support/random_arguments.cpp)
+    target_sources(test_hostile_objects PRIVATE ${CMAKE_SOURCE_DIR}/tests/differential/faults/emulated_text.cpp
+                   ${CMAKE_SOURCE_DIR}/tests/support/random_arguments.cpp)
     target_compile_definitions(test_hostile_objects PRIVATE
                                KILN_EMULATED_HIP="${CMAKE_BINARY_DIR}/lib/kiln/emulated/libamdhip64.so.6")
     kiln_test_uses(test_planted_faults hip_text_compiler kiln-emulator-core-v3 kiln-emulator-core-v4)

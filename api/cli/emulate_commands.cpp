@@ -8,6 +8,7 @@
 
 #include "api/cli/context.hpp"
 #include "api/cli/profile_tables.hpp"
+#include "api/cli/temporary_folder.hpp"
 #include "api/cli/watched_process.hpp"
 #include "api/service/profile_json.hpp"
 #include "engine/base/process.hpp"
@@ -27,23 +28,6 @@ struct EmulateFlags {
   bool instructions = false;
 };
 
-// Removed with what is in it.
-struct Scratch {
-  std::string path;
-  Scratch() = default;
-  Scratch(const Scratch&) = delete;
-  ~Scratch() {
-    std::error_code ignored;
-    if (!path.empty()) std::filesystem::remove_all(path, ignored);
-  }
-  Status create(const std::string& folder) {
-    std::string name = folder + "/kiln-emulate-XXXXXX";
-    if (::mkdtemp(name.data()) == nullptr) return errno_error(errno, "make a folder in " + folder);
-    path = name;
-    return ok();
-  }
-};
-
 class Emulation {
  public:
   Emulation(Context& context, const EmulateFlags& flags) : context_(context), flags_(flags) {}
@@ -59,7 +43,7 @@ class Emulation {
   Context& context_;
   const EmulateFlags& flags_;
   target::Target target_;
-  Scratch scratch_;
+  TemporaryFolder scratch_;
   std::string directory_, object_, name_;
   std::vector<std::string> lines_;   // of the HIP text; empty for objects
 };
@@ -82,7 +66,7 @@ Status Emulation::prepare() {
   std::error_code error;
   directory_ = std::filesystem::current_path(error).string();
   name_ = std::filesystem::path(flags_.file).filename().string();
-  KILN_CHECK(scratch_.create(configuration.temporary_folder));
+  KILN_CHECK(scratch_.create(configuration.temporary_folder, "kiln-emulate-"));
   KILN_TRY(const auto bytes, read_file(flags_.file));
   // A file with such a name is taken for an object whatever is in it: what is wrong with it is said then.
   if (is_object(bytes) || name_.ends_with(".co") || name_.ends_with(".hsaco")) {

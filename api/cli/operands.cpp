@@ -92,7 +92,7 @@ Result<std::vector<Operand>> prepare_operands(Context& context, const Named& nam
         return Error(ErrorCode::invalid_argument, "the kernel takes a scalar: --scalar " + operand.name + "=NUMBER");
       operand.value = named.scalars[operand.name];
     } else {
-      KILN_CHECK(prepare_operand(context, named.inputs, (seed * 1000003 + operands.size()) & ((std::uint64_t(1) << 53) - 1), operand));
+      KILN_CHECK(prepare_operand(context, named.inputs, (seed * 1000003 + operands.size()) & std::uint64_t(protocol::integer_magnitude_max), operand));
     }
     operands.push_back(std::move(operand));
   }

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "api/cli/temporary_folder.hpp"
+#include "api/cli/watched_process.hpp"
 #include "engine/base/process.hpp"
 
 namespace kiln::cli {
@@ -66,17 +68,13 @@ Status add_counters(const std::string& path, const Json& symbols, Json& counters
   return ok();
 }
 
-Status run_pass(std::vector<std::string> words, const std::string& folder, const Json& symbols, Json& counters) {
-  SpawnOptions spawn;
-  spawn.command = std::move(words);
-  for (char** entry = environ; *entry != nullptr; ++entry) spawn.environment.emplace_back(*entry);
-  spawn.directory = std::filesystem::current_path().string();
-  spawn.log_path = folder + "/log";
-  KILN_TRY(auto child, ChildProcess::spawn(spawn));
-  const auto ended = child.ended(true).value_or("ended");
-  if (ended != "exit status 0") {
-    Error error(ErrorCode::launch_failed, "rocprofv3: " + ended);
-    if (auto log = read_file(spawn.log_path)) error.context.push_back(make_valid_utf8(text(*log).substr(log->size() - std::min<std::size_t>(log->size(), 2000))));
+Status run_pass(const std::vector<std::string>& words, const std::string& folder, const Json& symbols, Json& counters) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) environment.emplace_back(*entry);
+  KILN_TRY(const auto output, run_watched(words, environment, std::filesystem::current_path().string(), folder, std::nullopt));
+  if (!output.end.empty()) {
+    Error error(ErrorCode::launch_failed, "rocprofv3: " + output.end);
+    error.context.push_back(make_valid_utf8(output.text.substr(output.text.size() - std::min<std::size_t>(output.text.size(), 2000))));
     return error;
   }
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder))
@@ -101,17 +99,14 @@ std::string find_rocprof() {
 Result<Json> rocprof_counters(const std::string& rocprof, const RunOptions& options, const Json& symbols) {
   Json counters = Json::object();
   for (const auto& pass : passes) {
-    std::string folder = std::filesystem::temp_directory_path().string() + "/kiln-rocprof-XXXXXX";
-    if (::mkdtemp(folder.data()) == nullptr) return errno_error(errno, "make a folder for the profiler");
+    TemporaryFolder folder;
+    KILN_CHECK(folder.create(std::filesystem::temp_directory_path().string(), "kiln-rocprof-"));
     std::vector<std::string> words{rocprof, "--pmc"};
     words.insert(words.end(), pass.begin(), pass.end());
-    words.insert(words.end(), {"--output-format", "csv", "-d", folder, "--"});
+    words.insert(words.end(), {"--output-format", "csv", "-d", folder.path, "--"});
     const auto run = run_words(options);
     words.insert(words.end(), run.begin(), run.end());
-    auto status = run_pass(std::move(words), folder, symbols, counters);
-    std::error_code ignored;
-    std::filesystem::remove_all(folder, ignored);
-    KILN_CHECK(std::move(status));
+    KILN_CHECK(run_pass(words, folder.path, symbols, counters));
   }
   return counters;
 }

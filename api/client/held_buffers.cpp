@@ -11,7 +11,7 @@ using protocol::Json;
 
 namespace {
 
-constexpr std::int64_t no_stream = (std::int64_t(1) << 53) - 1;  // 0 is the connection's own
+constexpr std::int64_t no_stream = protocol::integer_magnitude_max;  // 0 is the connection's own
 
 std::int64_t id_in(const Json& holder, const char* name) {
   if (!holder.is_object()) return 0;

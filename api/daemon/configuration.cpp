@@ -35,7 +35,7 @@ class ConfigReader {
   }
   Status number(const char* name, std::uint64_t& slot) {
     auto value = std::int64_t(slot);
-    KILN_CHECK(number(name, value, 1, (std::int64_t(1) << 53) - 1));
+    KILN_CHECK(number(name, value, 1, protocol::integer_magnitude_max));
     slot = std::uint64_t(value);
     return ok();
   }

@@ -11,7 +11,6 @@ namespace kiln::protocol {
 namespace {
 
 constexpr std::size_t source_bytes_told = 1024;  // of an expression; a longer one is found by its pointer
-constexpr std::int64_t integer_magnitude_max = (std::int64_t(1) << 53) - 1;
 
 // Builds the value while it counts; the first violation stops the parse.
 class LimitedReader : public nlohmann::json_sax<Json> {

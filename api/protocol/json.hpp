@@ -13,6 +13,9 @@ namespace kiln::protocol {
 
 using Json = nlohmann::json;
 
+// The largest magnitude of an integer in a line: what every language's numbers hold.
+inline constexpr std::int64_t integer_magnitude_max = (std::int64_t(1) << 53) - 1;
+
 // Parses one value from untrusted text. Refused with a located parse_error (offset in bytes): bad UTF-8, more than
 // depth_max levels or nodes_max values, duplicate keys, integers of magnitude 2^53 or more, numbers that overflow a double,
 // trailing bytes. Never throws.

@@ -10,7 +10,7 @@ using protocol::Json;
 
 namespace {
 
-constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+constexpr auto most = protocol::integer_magnitude_max;
 
 Json buffer_json(std::uint64_t id, const Buffer& buffer) {
   Json value{{"buffer", id}, {"bytes", buffer.size()}, {"writable", buffer.writable()}, {"copied", buffer.copied()},
@@ -167,7 +167,7 @@ void buffer_alloc(const CallPtr& call) {
 // The buffer is the connection's until this request's turn: launches that were asked for before it find it, and its memory and
 // its place among the connection's buffers count until it is given back.
 void buffer_unregister(const CallPtr& call) {
-  auto id = call->fields.integer("buffer", 1, (std::int64_t(1) << 53) - 1);
+  auto id = call->fields.integer("buffer", 1, most);
   if (!id) return call->answer(std::move(id).error());
   run_behind_all(call, [call, id = std::uint64_t(*id)](std::vector<TurnPtr> turns) {
     call->state.pool.run([call, id, turns = std::move(turns)] {

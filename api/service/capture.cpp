@@ -80,7 +80,7 @@ Result<CaptureWish> read_capture_wish(const protocol::Fields& fields) {
   KILN_TRY(const Json* seeds, fields.object("seeds"));
   const protocol::Fields values(*seeds, fields.pointer("seeds"));
   for (const auto& [name, value] : seeds->items()) {
-    KILN_TRY(const auto seed, values.integer(name, 0, (std::int64_t(1) << 53) - 1));
+    KILN_TRY(const auto seed, values.integer(name, 0, protocol::integer_magnitude_max));
     wish.seeds[name] = std::uint64_t(seed);
   }
   return wish;

@@ -7,7 +7,7 @@ using protocol::Json;
 
 namespace {
 
-constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+constexpr auto most = protocol::integer_magnitude_max;
 
 // Books the event on the connection, within its limit.
 Result<std::uint64_t> add_event(const CallPtr& call, std::shared_ptr<CardEvent> event) {

@@ -161,7 +161,7 @@ void cache_evict(const CallPtr& call) {
     if (!removed) return call->answer(std::move(removed).error());
     return call->answer(Json{{"evicted", *removed ? 1 : 0}});
   }
-  constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+  constexpr auto most = protocol::integer_magnitude_max;
   auto bytes = call->fields.integer_or("bytes_max", -1, 0, most);
   auto entries = call->fields.integer_or("entries_max", -1, 0, most);
   if (!bytes) return call->answer(std::move(bytes).error());

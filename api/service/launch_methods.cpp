@@ -107,7 +107,7 @@ Error argument_error(const std::string& pointer, const std::string& message, con
 Result<Argument> buffer_argument(LaunchJob& job, const Json& value, const compile::TensorInfo& tensor, const std::string& pointer) {
   const protocol::Fields fields(value, pointer);
   KILN_CHECK(fields.only({"buffer", "offset"}));
-  constexpr std::int64_t most = (std::int64_t(1) << 53) - 1;
+  constexpr auto most = protocol::integer_magnitude_max;
   KILN_TRY(const auto id, fields.integer("buffer", 1, most));
   KILN_TRY(const auto offset, fields.integer_or("offset", 0, 0, most));
   Argument argument;
@@ -472,7 +472,7 @@ Status submit(const JobPtr& job) {
 void start_launch(const CallPtr& call, LaunchPurpose purpose) {
   auto device = call->fields.text_or("device", "host");
   if (!device) return call->answer(std::move(device).error());
-  const auto stream = call->fields.integer_or("stream", 0, 0, (std::int64_t(1) << 53) - 1);
+  const auto stream = call->fields.integer_or("stream", 0, 0, protocol::integer_magnitude_max);
   if (!stream) return call->answer(stream.error());
   run_in_order(call, std::uint64_t(*stream), [call, purpose, name = *device, stream = std::uint64_t(*stream)](TurnPtr turn) {
     auto job = std::make_shared<LaunchJob>();

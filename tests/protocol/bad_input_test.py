@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import Service, until
+from service import ServiceCase, until
 
 SEALABLE = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
 
@@ -20,15 +20,7 @@ def memfd(size, flags=SEALABLE):
     return fd
 
 
-class BadInput(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
-
+class BadInput(ServiceCase):
     def setUp(self):
         self.other = self.service.connect()
         self.connection = self.service.connect()

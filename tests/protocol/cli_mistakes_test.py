@@ -15,7 +15,7 @@ import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import BIN, Service
+from service import BIN, ServiceCase
 
 KILN = os.path.join(BIN, "kiln")
 KILND = os.path.join(BIN, "kilnd")
@@ -79,16 +79,8 @@ class Usage(unittest.TestCase):
             self.assertIn(wanted, done.stderr)
 
 
-class Quoting(unittest.TestCase):
+class Quoting(ServiceCase):
     """What a terminal would obey is shown instead."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
 
     def written(self, text, name="wrong.json"):
         path = os.path.join(self.service.folder, name)
@@ -194,16 +186,8 @@ class Sentences(unittest.TestCase):
         self.once(done, "syntax error")
 
 
-class LostOutput(unittest.TestCase):
+class LostOutput(ServiceCase):
     """Output that went nowhere is no success."""
-
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
 
     def shell(self, line):
         return subprocess.run(["sh", "-c", line], env=dict(self.service.environment, KILN=KILN + " --no-start --socket " + self.service.socket),
@@ -231,15 +215,7 @@ class LostOutput(unittest.TestCase):
             self.assertEqual((done.returncode, done.stderr), (-signal.SIGPIPE, b""))
 
 
-class Operands(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
-
+class Operands(ServiceCase):
     def test_more_memory_than_there_is(self):
         for flags in ([], ["--no-daemon"]):
             done = self.service.kiln("--json", *flags, "run", "softmax", "--set", "M=1000000", "N=1000000", check=1)

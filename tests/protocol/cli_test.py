@@ -8,7 +8,7 @@ import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import BIN, Service
+from service import BIN, ServiceCase
 
 WRONG = """{
   "kiln": "tile/1", "name": "wrong",
@@ -43,15 +43,7 @@ OTHER_VERSION = """if True:
 """
 
 
-class CommandLine(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
-
+class CommandLine(ServiceCase):
     def test_run_and_check(self):
         done = self.service.kiln("run", "gemm", "--set", "M=70", "N=50", "K=33", "dtype=f32", "--check", "--seed", "5", check=0)
         self.assertIn("equal to the definition", done.stdout)

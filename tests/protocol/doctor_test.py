@@ -8,7 +8,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import BIN, Service
+from service import BIN, ServiceCase
 
 DEVICE = "emu:gfx942"
 LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdhip64.so.6")
@@ -17,15 +17,7 @@ TRIALS = ["is", "memory", "copies", "client memory", "streams", "events", "modul
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), "built without LLVM: no emulated card")
-class Doctor(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
-
+class Doctor(ServiceCase):
     def test_every_trial_on_the_emulated_card(self):
         done = self.service.kiln("--json", "doctor", "--device", DEVICE)
         answer = json.loads(done.stdout)

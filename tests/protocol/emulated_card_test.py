@@ -6,7 +6,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import BIN, Service
+from service import BIN, ServiceCase
 
 TARGETS = ["gfx90a", "gfx942", "gfx950", "gfx1100"]
 RUNS = [("gemm", "M=300 N=257 K=129 dtype=f16"), ("gemm", "M=128 N=96 K=80 dtype=bf16 transpose_b=true bias=true activation=gelu"),
@@ -18,15 +18,7 @@ LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdh
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), "built without LLVM: no emulated card")
-class EmulatedCards(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
-
+class EmulatedCards(ServiceCase):
     def test_every_built_in_on_every_card_of_one_daemon(self):
         for target in TARGETS:
             for program, words in RUNS:

@@ -9,24 +9,14 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from deaths_test import ENDLESS, LONG, children
-from service import BIN, Service, until
+from service import BIN, ConnectedCase, until
 
 LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdhip64.so.6")
 CARD = "emu:gfx942"
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), "built without LLVM: no emulated card")
-class EmulatedDeaths(unittest.TestCase):
-    def setUp(self):
-        self.service = Service()
-        self.connection = self.service.connect()
-        self.other = self.service.connect()
-
-    def tearDown(self):
-        self.connection.close()
-        self.other.close()
-        self.service.__exit__()
-
+class EmulatedDeaths(ConnectedCase):
     def compile(self, n):
         answer = self.connection.call("kernel.compile", {"program": ENDLESS, "set": {"N": n}, "target": "gfx942"})
         if answer.get("error", {}).get("data", {}).get("code") == "no_compiler":

@@ -10,20 +10,10 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from deaths_test import ENDLESS, LONG
-from service import BIN, Service, until
+from service import BIN, ConnectedCase, until
 
 
-class Endings(unittest.TestCase):
-    def setUp(self):
-        self.service = Service()
-        self.connection = self.service.connect()
-        self.other = self.service.connect()
-
-    def tearDown(self):
-        self.connection.close()
-        self.other.close()
-        self.service.__exit__()
-
+class Endings(ConnectedCase):
     def launches(self):
         return self.other.call("engine.stats")["result"]["service"]["launches"]
 

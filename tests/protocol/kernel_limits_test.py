@@ -8,7 +8,7 @@ import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import Service
+from service import Service, ServiceCase
 
 
 def memfd(size):
@@ -56,15 +56,7 @@ class Settings(unittest.TestCase):
                 self.assertIn("this limit is fixed", shown.stderr)
 
 
-class Kernels(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
-
+class Kernels(ServiceCase):
     def connect(self):
         connection = self.service.connect()
         self.addCleanup(connection.close)

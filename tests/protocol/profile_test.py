@@ -7,7 +7,7 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import BIN, ROOT, Service
+from service import BIN, ROOT, ServiceCase
 
 LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdhip64.so.6")
 TARGETS = ["gfx90a", "gfx942", "gfx950", "gfx1100"]
@@ -25,15 +25,7 @@ COLUMNS = os.path.join(ROOT, "examples", "columns", "columns.json")
 
 
 @unittest.skipUnless(os.path.exists(LIBRARY), "built without LLVM: no emulated card")
-class Profiles(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-
-    @classmethod
-    def tearDownClass(cls):
-        cls.service.__exit__()
-
+class Profiles(ServiceCase):
     def profile(self, program, words, layouts="", target="gfx942", more=()):
         layout = ["--layout", *layouts.split()] if layouts else []
         done = self.service.kiln("--json", "profile", program, "--device", "emu:" + target, "--set", *words.split(), *layout, *more, check=0)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BIN = os.environ.get("KILN_BIN", os.path.join(ROOT, "build", "bin"))
@@ -166,3 +167,29 @@ def contains(got, want):
     if isinstance(want, list):
         return isinstance(got, list) and len(got) >= len(want) and all(contains(g, w) for g, w in zip(got, want))
     return got == want and isinstance(got, bool) == isinstance(want, bool)
+
+
+class ServiceCase(unittest.TestCase):
+    """Tests that share one daemon, `service`."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.service = Service()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.service.__exit__()
+
+
+class ConnectedCase(unittest.TestCase):
+    """Each test has a daemon of its own, `service`, and two connections to it, `connection` and `other`."""
+
+    def setUp(self):
+        self.service = Service()
+        self.connection = self.service.connect()
+        self.other = self.service.connect()
+
+    def tearDown(self):
+        self.connection.close()
+        self.other.close()
+        self.service.__exit__()

@@ -1,6 +1,7 @@
 // What moves the program counter, EXEC, modes and hardware registers, and what only matters for time.
 #include <bit>
 
+#include "engine/emulator/core/hardware_registers.hpp"
 #include "engine/emulator/core/rounding.hpp"
 #include "engine/emulator/core/scalar.hpp"
 
@@ -167,7 +168,7 @@ void index_index(Wave& wave, const Instruction& instruction) {
 bool hardware_register(const Wave& wave, u32 id, u32& value) {
   const Execution& execution = *wave.execution;
   switch (id) {
-    case 1: value = wave.mode; return true;
+    case mode_id: value = wave.mode; return true;
     case 2: {  // STATUS: SCC, TRAP_EN, EXECZ, VCCZ, IN_TG, VALID
       const u32 zero_exec = static_cast<u32>(read_special(wave, code::execz));
       const u32 zero_vcc = static_cast<u32>(read_special(wave, code::vccz));
@@ -190,36 +191,10 @@ bool hardware_register(const Wave& wave, u32 id, u32& value) {
   }
 }
 
-struct RegisterField {
-  u32 id, offset, mask;
-  explicit RegisterField(u32 immediate) : id(immediate & 63), offset(immediate >> 6 & 31) {
-    mask = static_cast<u32>((u64(1) << ((immediate >> 11 & 31) + 1)) - 1);
-  }
-};
-
-void get_register(Wave& wave, const Instruction& instruction) {
-  const RegisterField field(instruction.immediate);
-  u32 value;
-  if (!hardware_register(wave, field.id, value)) return execute_not_covered(wave, instruction);
-  write_scalar32(wave, instruction.dst, value >> field.offset & field.mask);
-}
-
-// Of the registers that exist, a wave without privileges changes MODE; writes to the others are lost.
-void set_register(Wave& wave, const Instruction& instruction, u32 source) {
-  const RegisterField field(instruction.immediate);
-  u32 value;
-  if (!hardware_register(wave, field.id, value)) return execute_not_covered(wave, instruction);
-  const u32 mask = field.mask << field.offset;
-  if (field.id == 1) set_mode(wave, (value & ~mask) | (source << field.offset & mask));
-}
 void set_register_scalar(Wave& wave, const Instruction& instruction) {
   const Source& source = instruction.dst.kind == Source::Kind::none ? instruction.src[0] : instruction.dst;
-  set_register(wave, instruction, scalar32(wave, source));
+  set_register<hardware_register, set_mode>(wave, instruction, scalar32(wave, source));
 }
-void set_register_literal(Wave& wave, const Instruction& instruction) {
-  set_register(wave, instruction, instruction.words[1]);
-}
-
 // --- Waiting, messages, the end --------------------------------------------------------------------------------------
 
 template <WaveStatus status>
@@ -294,9 +269,9 @@ constexpr ScalarRow unsorted[] = {
     {"s_set_gpr_idx_off", index_off},
     {"s_set_gpr_idx_mode", index_mode},
     {"s_set_gpr_idx_idx", index_index, {b32}},
-    {"s_getreg_b32", get_register},
+    {"s_getreg_b32", get_register<hardware_register>},
     {"s_setreg_b32", set_register_scalar},
-    {"s_setreg_imm32_b32", set_register_literal},
+    {"s_setreg_imm32_b32", set_register_literal<hardware_register, set_mode>},
     {"s_barrier", change_status<WaveStatus::barrier>},
     {"s_endpgm", change_status<WaveStatus::ended>},
     {"s_endpgm_saved", change_status<WaveStatus::ended>},

@@ -1,6 +1,7 @@
 // Scalar instructions that only RDNA3 has, or that do something else there than in CDNA: EXEC of 32 lanes, the hardware
 // registers by its numbers, messages with an answer, and what only matters for time.
 // Source: "RDNA3 Instruction Set Architecture", "Scalar ALU Operations" and the instruction lists.
+#include "engine/emulator/core/hardware_registers.hpp"
 #include "engine/emulator/core/rounding.hpp"
 #include "engine/emulator/core/scalar.hpp"
 #include "engine/emulator/core/vector.hpp"
@@ -74,7 +75,6 @@ void move_relative_both(Wave& wave, const Instruction& instruction) {
 
 // --- Hardware registers ----------------------------------------------------------------------------------------------
 
-constexpr u32 mode_id = 1;
 // Bits of MODE that exist: rounding, denormals, clamp, IEEE, f16 overflow. The rest reads 0.
 constexpr u32 mode_bits =
     0xffu | mode_bit::dx10_clamp | mode_bit::ieee | mode_bit::half_overflow;
@@ -108,38 +108,13 @@ bool hardware_register(const Wave& wave, u32 id, u32& value) {
   }
 }
 
-struct RegisterField {
-  u32 id, offset, mask;
-  explicit RegisterField(u32 immediate) : id(immediate & 63), offset(immediate >> 6 & 31) {
-    mask = static_cast<u32>((u64(1) << ((immediate >> 11 & 31) + 1)) - 1);
-  }
-};
-
-void get_register(Wave& wave, const Instruction& instruction) {
-  const RegisterField field(instruction.immediate);
-  u32 value;
-  if (!hardware_register(wave, field.id, value)) return execute_not_covered(wave, instruction);
-  write_scalar32(wave, instruction.dst, value >> field.offset & field.mask);
-}
-
 void set_mode(Wave& wave, u32 mode) {
   wave.mode = mode & mode_bits;
   _mm_setcsr(host_control(wave.mode));
 }
 
-// Of the registers that exist, a wave without privileges changes MODE; writes to the others are lost.
-void set_register(Wave& wave, const Instruction& instruction, u32 source) {
-  const RegisterField field(instruction.immediate);
-  u32 value;
-  if (!hardware_register(wave, field.id, value)) return execute_not_covered(wave, instruction);
-  const u32 mask = field.mask << field.offset;
-  if (field.id == mode_id) set_mode(wave, (value & ~mask) | (source << field.offset & mask));
-}
 void set_register_scalar(Wave& wave, const Instruction& instruction) {
-  set_register(wave, instruction, scalar32(wave, instruction.src[0]));
-}
-void set_register_literal(Wave& wave, const Instruction& instruction) {
-  set_register(wave, instruction, instruction.words[1]);
+  set_register<hardware_register, set_mode>(wave, instruction, scalar32(wave, instruction.src[0]));
 }
 void round_mode(Wave& wave, const Instruction& instruction) {
   set_mode(wave, (wave.mode & ~0xfu) | (instruction.immediate & 0xfu));
@@ -196,9 +171,9 @@ constexpr ScalarRow unsorted[] = {
     {"s_movreld_b32", move_relative_destination<1>, {b32}, false, here},
     {"s_movreld_b64", move_relative_destination<2>, {b64}, true, here},
     {"s_movrelsd_2_b32", move_relative_both, {b32}, false, here},
-    {"s_getreg_b32", get_register, {}, false, here},
+    {"s_getreg_b32", get_register<hardware_register>, {}, false, here},
     {"s_setreg_b32", set_register_scalar, {b32}, false, here},
-    {"s_setreg_imm32_b32", set_register_literal, {}, false, here},
+    {"s_setreg_imm32_b32", set_register_literal<hardware_register, set_mode>, {}, false, here},
     {"s_round_mode", round_mode, {}, false, here},
     {"s_denorm_mode", denormal_mode, {}, false, here},
     {"s_sendmsg", message, {}, false, here},

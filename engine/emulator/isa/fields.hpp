@@ -17,6 +17,15 @@ constexpr std::int32_t sign_extended(std::uint32_t value, int count) {
   return static_cast<std::int32_t>(value << (32 - count)) >> (32 - count);
 }
 
+// By the instruction's name.
+inline bool named(const Instruction& instruction, std::string_view name) { return name == instruction.name; }
+inline bool name_starts(const Instruction& instruction, std::string_view start) {
+  return std::string_view(instruction.name).starts_with(start);
+}
+inline bool name_contains(const Instruction& instruction, std::string_view part) {
+  return std::string_view(instruction.name).find(part) != std::string_view::npos;
+}
+
 // A scalar or vector operand code of 9 bits; 255 takes `literal`. False: a code that means nothing.
 bool source_of(std::uint32_t code, std::uint32_t literal, Source& source);
 Source vector_register(std::uint32_t index, bool accumulation = false);

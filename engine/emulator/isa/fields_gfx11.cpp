@@ -20,8 +20,6 @@ bool source_of(std::uint32_t code, std::uint32_t literal, Source& source) {
 
 namespace {
 
-bool named(const Instruction& instruction, std::string_view name) { return name == instruction.name; }
-
 // SOPK. Opcodes: 0 movk, 1 version, 2 cmovk, 3..14 cmpk, 15 addk, 16 mulk, 17 getreg, 18 setreg, 19 setreg_imm32,
 // 20 call, 22 and 23 subvector loops, 24..27 waits.
 bool decode_sopk(Instruction& instruction) {
@@ -100,7 +98,7 @@ bool is_reserved_gfx11(const std::uint32_t (&words)[5]) {
 
 bool decode_gfx11(Instruction& instruction) {
   const std::uint32_t word = instruction.words[0];
-  if (gfx11::named(instruction, "v_illegal")) return false;
+  if (named(instruction, "v_illegal")) return false;
   if (bits(word, 31, 1) == 0) return gfx11::decode_vector_short(instruction);
   if (bits(word, 30, 2) == 0b10) return gfx11::decode_scalar(instruction);
   if (instruction.bytes < 8) return false;

@@ -5,13 +5,6 @@
 namespace kiln::emulator::fields::gfx11 {
 namespace {
 
-bool contains(const Instruction& instruction, std::string_view part) {
-  return std::string_view(instruction.name).find(part) != std::string_view::npos;
-}
-bool starts(const Instruction& instruction, std::string_view start) {
-  return std::string_view(instruction.name).starts_with(start);
-}
-
 // What a DS operation reads and writes, by its name.
 struct LdsOperands {
   bool address = true, first = true, second = false, result = false;
@@ -21,11 +14,11 @@ LdsOperands lds_operands(const Instruction& instruction) {
   if (name == "ds_nop") return {false, false, false, false};
   if (name == "ds_append" || name == "ds_consume" || name == "ds_load_addtid_b32") return {false, false, false, true};
   if (name == "ds_store_addtid_b32") return {false, true, false, false};
-  if (starts(instruction, "ds_load") || starts(instruction, "ds_swizzle")) return {true, false, false, true};
-  const bool second = starts(instruction, "ds_store_2addr") || starts(instruction, "ds_cmpstore") ||
-                      starts(instruction, "ds_mskor") || starts(instruction, "ds_storexchg_2addr") ||
-                      starts(instruction, "ds_wrap");
-  const bool result = contains(instruction, "_rtn_") || contains(instruction, "permute");
+  if (name_starts(instruction, "ds_load") || name_starts(instruction, "ds_swizzle")) return {true, false, false, true};
+  const bool second = name_starts(instruction, "ds_store_2addr") || name_starts(instruction, "ds_cmpstore") ||
+                      name_starts(instruction, "ds_mskor") || name_starts(instruction, "ds_storexchg_2addr") ||
+                      name_starts(instruction, "ds_wrap");
+  const bool result = name_contains(instruction, "_rtn_") || name_contains(instruction, "permute");
   return {true, true, second, result};
 }
 
@@ -58,7 +51,7 @@ bool decode_lds(Instruction& instruction) {
   instruction.opcode = static_cast<std::uint16_t>(bits(word, 18, 8));
   instruction.offset = static_cast<std::int32_t>(bits(word, 0, 16));
   // The global data share and its wave sync are graphics'; ray tracing's stack has an operand of four registers.
-  if (bits(word, 17, 1) != 0 || starts(instruction, "ds_gws_") || starts(instruction, "ds_bvh_")) return false;
+  if (bits(word, 17, 1) != 0 || name_starts(instruction, "ds_gws_") || name_starts(instruction, "ds_bvh_")) return false;
   const LdsOperands has = lds_operands(instruction);
   if (has.address) instruction.src[0] = vector_register(bits(more, 0, 8));
   if (has.first) instruction.src[1] = vector_register(bits(more, 8, 8));
@@ -71,7 +64,7 @@ bool decode_lds(Instruction& instruction) {
 bool decode_flat(Instruction& instruction) {
   const std::uint32_t word = instruction.words[0], more = instruction.words[1];
   const std::uint32_t segment = bits(word, 16, 2);
-  if (segment == 3 || contains(instruction, "addtid")) return false;
+  if (segment == 3 || name_contains(instruction, "addtid")) return false;
   instruction.format = segment == 0 ? Format::flat : segment == 1 ? Format::scratch : Format::global;
   instruction.opcode = static_cast<std::uint16_t>(bits(word, 18, 7));
   // FLAT's offset has 12 bits and no sign, the 13th is reserved; the segments' have 13 with one.
@@ -81,7 +74,7 @@ bool decode_flat(Instruction& instruction) {
   instruction.dlc = bits(word, 13, 1) != 0;
   instruction.glc = bits(word, 14, 1) != 0;
   instruction.slc = bits(word, 15, 1) != 0;
-  const bool store = contains(instruction, "_store_"), atomic = contains(instruction, "_atomic_");
+  const bool store = name_contains(instruction, "_store_"), atomic = name_contains(instruction, "_atomic_");
   if (store || atomic) instruction.src[1] = vector_register(bits(more, 8, 8));
   if ((!store && !atomic) || (atomic && instruction.glc)) instruction.dst = vector_register(bits(more, 24, 8));
   const std::uint32_t base = bits(more, 16, 7);
@@ -99,7 +92,7 @@ bool decode_buffer(Instruction& instruction) {
   const bool typed = bits(word, 26, 6) == 0b111010;
   instruction.format = typed ? Format::mtbuf : Format::mubuf;
   instruction.opcode = static_cast<std::uint16_t>(typed ? bits(word, 15, 4) : bits(word, 18, 8));
-  if (!contains(instruction, "_load_") && !contains(instruction, "_store_") && !contains(instruction, "_atomic_"))
+  if (!name_contains(instruction, "_load_") && !name_contains(instruction, "_store_") && !name_contains(instruction, "_atomic_"))
     return true;  // cache control has no operands
   instruction.offset = static_cast<std::int32_t>(bits(word, 0, 12));
   instruction.slc = bits(word, 12, 1) != 0;
@@ -114,7 +107,7 @@ bool decode_buffer(Instruction& instruction) {
     instruction.number_format = format.number;
   }
   const Source data = vector_register(bits(more, 8, 8));
-  const bool store = contains(instruction, "_store_"), atomic = contains(instruction, "_atomic_");
+  const bool store = name_contains(instruction, "_store_"), atomic = name_contains(instruction, "_atomic_");
   if (store || atomic) instruction.src[1] = data;
   if ((!store && !atomic) || (atomic && instruction.glc)) instruction.dst = data;
   instruction.vector_address = instruction.offen || instruction.idxen;

@@ -4,11 +4,6 @@
 namespace kiln::emulator::fields::gfx11 {
 namespace {
 
-bool named(const Instruction& instruction, std::string_view name) { return name == instruction.name; }
-bool name_starts(const Instruction& instruction, std::string_view start) {
-  return std::string_view(instruction.name).starts_with(start);
-}
-
 bool is_dpp(std::uint32_t code) {
   return code == dpp8_code || code == dpp8_fetch_inactive_code || code == dpp16_code;
 }
@@ -162,14 +157,12 @@ bool set_long_destination(Instruction& instruction, std::uint32_t op) {
   return true;
 }
 
-bool ends_with(std::string_view name, std::string_view end) { return name.ends_with(end); }
-
 }  // namespace
 
 unsigned half_operands(std::string_view name) {
   constexpr unsigned first = 1, sources = 3, third = 4, destination = 8, all = 15;
   if (name.starts_with("v_cmp")) {
-    const bool half = ends_with(name, "_f16") || ends_with(name, "_i16") || ends_with(name, "_u16");
+    const bool half = name.ends_with("_f16") || name.ends_with("_i16") || name.ends_with("_u16");
     return half ? sources : 0;
   }
   struct Row {
@@ -193,7 +186,7 @@ unsigned half_operands(std::string_view name) {
     return 0;
   }
   for (const std::string_view type : {"f16", "_i16", "_u16", "_b16"})
-    if (ends_with(name, type)) return all;
+    if (name.ends_with(type)) return all;
   return 0;
 }
 

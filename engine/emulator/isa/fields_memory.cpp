@@ -5,31 +5,24 @@ namespace {
 
 constexpr std::uint32_t scalar_off = 0x7f;
 
-bool contains(const Instruction& instruction, std::string_view part) {
-  return std::string_view(instruction.name).find(part) != std::string_view::npos;
-}
-bool starts(const Instruction& instruction, std::string_view start) {
-  return std::string_view(instruction.name).starts_with(start);
-}
-
 // What a DS operation reads and writes, by its name.
 struct LdsOperands {
   bool address = true, first = true, second = false, result = false;
 };
 LdsOperands lds_operands(const Instruction& instruction) {
   const std::string_view name = instruction.name;
-  if (name == "ds_nop" || starts(instruction, "ds_gws_sema_v") || starts(instruction, "ds_gws_sema_p") ||
-      starts(instruction, "ds_gws_sema_release")) {
+  if (name == "ds_nop" || name_starts(instruction, "ds_gws_sema_v") || name_starts(instruction, "ds_gws_sema_p") ||
+      name_starts(instruction, "ds_gws_sema_release")) {
     return {false, false, false, false};
   }
-  if (starts(instruction, "ds_gws_")) return {false, true, false, false};
+  if (name_starts(instruction, "ds_gws_")) return {false, true, false, false};
   if (name == "ds_append" || name == "ds_consume" || name == "ds_read_addtid_b32") return {false, false, false, true};
   if (name == "ds_write_addtid_b32") return {false, true, false, false};
-  if (starts(instruction, "ds_read") || starts(instruction, "ds_swizzle")) return {true, false, false, true};
-  const bool second = starts(instruction, "ds_write2") || starts(instruction, "ds_cmpst") ||
-                      starts(instruction, "ds_mskor") || starts(instruction, "ds_wrxchg2") ||
-                      starts(instruction, "ds_wrap");
-  const bool result = contains(instruction, "_rtn_") || contains(instruction, "permute");
+  if (name_starts(instruction, "ds_read") || name_starts(instruction, "ds_swizzle")) return {true, false, false, true};
+  const bool second = name_starts(instruction, "ds_write2") || name_starts(instruction, "ds_cmpst") ||
+                      name_starts(instruction, "ds_mskor") || name_starts(instruction, "ds_wrxchg2") ||
+                      name_starts(instruction, "ds_wrap");
+  const bool result = name_contains(instruction, "_rtn_") || name_contains(instruction, "permute");
   return {true, true, second, result};
 }
 
@@ -42,12 +35,12 @@ bool decode_lds(Instruction& instruction) {
   instruction.offset = static_cast<std::int32_t>(bits(word, 0, 16));
   instruction.gds = bits(word, 16, 1) != 0;
   // Since gfx90a only the global wave sync is behind this bit; for the others it has no meaning.
-  if (instruction.gds && !starts(instruction, "ds_gws_")) return false;
+  if (instruction.gds && !name_starts(instruction, "ds_gws_")) return false;
   const bool accumulation = bits(word, 25, 1) != 0;
   const LdsOperands has = lds_operands(instruction);
   if (has.address) instruction.src[0] = vector_register(bits(more, 0, 8));
   // The one operand of the global wave sync operations stands in the address's place.
-  const bool in_address = starts(instruction, "ds_gws_");
+  const bool in_address = name_starts(instruction, "ds_gws_");
   if (has.first) instruction.src[1] = vector_register(bits(more, in_address ? 0 : 8, 8), accumulation);
   if (has.second) instruction.src[3] = vector_register(bits(more, 16, 8), accumulation);
   if (has.result) instruction.dst = vector_register(bits(more, 24, 8), accumulation);
@@ -69,9 +62,9 @@ bool decode_flat(Instruction& instruction, Family family) {
   instruction.slc = bits(word, 17, 1) != 0;
   instruction.dlc = bits(word, 25, 1) != 0;
   const bool accumulation = bits(more, 23, 1) != 0;
-  const bool store = contains(instruction, "_store_"), atomic = contains(instruction, "_atomic_");
+  const bool store = name_contains(instruction, "_store_"), atomic = name_contains(instruction, "_atomic_");
   // Loads into LDS: operations of their own, on gfx90a bit 13 of the usual ones.
-  instruction.lds = contains(instruction, "_lds_");
+  instruction.lds = name_contains(instruction, "_lds_");
   if (family == Family::gfx90a && bits(word, 13, 1) != 0) {
     if (segment == 0 || store || atomic) return false;
     instruction.lds = true;
@@ -100,7 +93,7 @@ bool decode_buffer(Instruction& instruction, Family) {
   instruction.glc = bits(word, 14, 1) != 0;
   instruction.slc = (typed ? bits(more, 22, 1) : bits(word, 17, 1)) != 0;
   instruction.dlc = (typed ? bits(more, 21, 1) : bits(word, 15, 1)) != 0;
-  if (!contains(instruction, "_load_") && !contains(instruction, "_store_") && !contains(instruction, "_atomic_"))
+  if (!name_contains(instruction, "_load_") && !name_contains(instruction, "_store_") && !name_contains(instruction, "_atomic_"))
     return true;  // cache control has no operands
   instruction.offset = static_cast<std::int32_t>(bits(word, 0, 12));
   instruction.offen = bits(word, 12, 1) != 0;
@@ -111,9 +104,9 @@ bool decode_buffer(Instruction& instruction, Family) {
     instruction.number_format = static_cast<std::uint8_t>(bits(word, 23, 3));
   }
   const bool accumulation = bits(more, 23, 1) != 0;
-  if (starts(instruction, "buffer_store_lds")) return false;  // nothing makes it, no document says what it does
+  if (name_starts(instruction, "buffer_store_lds")) return false;  // nothing makes it, no document says what it does
   const Source data = vector_register(bits(more, 8, 8), accumulation);
-  const bool store = contains(instruction, "_store_"), atomic = contains(instruction, "_atomic_");
+  const bool store = name_contains(instruction, "_store_"), atomic = name_contains(instruction, "_atomic_");
   if (store || atomic) instruction.src[1] = data;
   if ((!store && !atomic && !instruction.lds) || (atomic && instruction.glc)) instruction.dst = data;
   instruction.vector_address = instruction.offen || instruction.idxen;

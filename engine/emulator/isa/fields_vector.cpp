@@ -7,11 +7,6 @@ namespace {
 
 constexpr std::uint32_t sdwa_code = 249, dpp_code = 250, literal_code = 255;
 
-bool named(const Instruction& instruction, std::string_view name) { return name == instruction.name; }
-bool name_starts(const Instruction& instruction, std::string_view start) {
-  return std::string_view(instruction.name).starts_with(start);
-}
-
 // VOP2's v_addc_co_u32, v_subb_co_u32, v_subbrev_co_u32 read a carry; those and the three before them write one.
 constexpr bool carries_in(std::uint32_t op) { return op >= 0x1c && op <= 0x1e; }
 constexpr bool carries_out(std::uint32_t op) { return op >= 0x19 && op <= 0x1e; }

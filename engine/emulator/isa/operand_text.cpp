@@ -42,6 +42,30 @@ std::string literal_as_constant(std::uint32_t value) {
   return negative ? std::to_string(static_cast<std::int32_t>(value)) : number_text(value);
 }
 
+int source_count(const Instruction& instruction) {
+  int count = 0;
+  while (count < 3 && instruction.src[count].kind != Source::Kind::none) ++count;
+  return count;
+}
+
+std::string with_signs(const Instruction& instruction, int i, std::string text) {
+  const auto kind = instruction.src[i].kind;
+  const bool number = kind == Source::Kind::constant || kind == Source::Kind::literal;
+  if ((instruction.abs >> i & 1) != 0) text = "|" + text + "|";
+  const bool negated = instruction.format != Format::vop3p || fields::name_starts(instruction, "v_fma_mix");
+  if (negated && (instruction.neg >> i & 1) != 0) {
+    const bool call = number && (instruction.abs >> i & 1) == 0;
+    text = call ? "neg(" + text + ")" : "-" + text;
+  }
+  return text;
+}
+
+void output_modifiers(OperandList& text, const Instruction& instruction) {
+  text.flag(instruction.clamp, "clamp");
+  static constexpr std::array<const char*, 4> names = {"", "mul:2", "mul:4", "div:2"};
+  text.flag(instruction.omod != 0, names[instruction.omod & 3]);
+}
+
 namespace {
 
 std::string scalar_text(int code) {
@@ -211,27 +235,8 @@ std::string scalar_memory_text(const Instruction& instruction) {
 std::string with_modifiers(const Instruction& instruction, int i) {
   const Source& source = instruction.src[i];
   std::string text = source_text(source);
-  const bool number = source.kind == Source::Kind::constant || source.kind == Source::Kind::literal;
   if (instruction.sdwa.used && i < 2 && instruction.sdwa.sign_extend[i]) text = "sext(" + text + ")";
-  if ((instruction.abs >> i & 1) != 0) text = "|" + text + "|";
-  const bool negated = instruction.format != Format::vop3p || name_of(instruction).starts_with("v_fma_mix");
-  if (negated && (instruction.neg >> i & 1) != 0) {
-    const bool call = number && (instruction.abs >> i & 1) == 0;
-    text = call ? "neg(" + text + ")" : "-" + text;
-  }
-  return text;
-}
-
-int source_count(const Instruction& instruction) {
-  int count = 0;
-  while (count < 3 && instruction.src[count].kind != Source::Kind::none) ++count;
-  return count;
-}
-
-void output_modifiers(Text& text, const Instruction& instruction) {
-  text.flag(instruction.clamp, "clamp");
-  static constexpr std::array<const char*, 4> names = {"", "mul:2", "mul:4", "div:2"};
-  text.flag(instruction.omod != 0, names[instruction.omod & 3]);
+  return with_signs(instruction, i, std::move(text));
 }
 
 void sdwa_modifiers(Text& text, const Instruction& instruction) {

@@ -161,29 +161,10 @@ std::string scalar_memory_text(const Instruction& instruction) {
 std::string with_modifiers(const Instruction& instruction, int i) {
   const Source& source = instruction.src[i];
   std::string text = source_text(source);
-  const bool number = source.kind == Source::Kind::constant || source.kind == Source::Kind::literal;
   if ((fields::gfx11::half_operands(instruction.name) >> i & 1) != 0 && source.kind == Source::Kind::vector) {
     text += (instruction.op_sel >> i & 1) != 0 ? ".h" : ".l";
   }
-  if ((instruction.abs >> i & 1) != 0) text = "|" + text + "|";
-  const bool negated = instruction.format != Format::vop3p || name_of(instruction).starts_with("v_fma_mix");
-  if (negated && (instruction.neg >> i & 1) != 0) {
-    const bool call = number && (instruction.abs >> i & 1) == 0;
-    text = call ? "neg(" + text + ")" : "-" + text;
-  }
-  return text;
-}
-
-int source_count(const Instruction& instruction) {
-  int count = 0;
-  while (count < 3 && instruction.src[count].kind != Source::Kind::none) ++count;
-  return count;
-}
-
-void output_modifiers(Text& text, const Instruction& instruction) {
-  text.flag(instruction.clamp, "clamp");
-  static constexpr std::array<const char*, 4> names = {"", "mul:2", "mul:4", "div:2"};
-  text.flag(instruction.omod != 0, names[instruction.omod & 3]);
+  return with_signs(instruction, i, std::move(text));
 }
 
 std::string dpp_control(int control) {

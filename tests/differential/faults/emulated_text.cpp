@@ -5,7 +5,6 @@
 
 #include <cstring>
 #include <fstream>
-#include <random>
 
 #include "engine/base/fd.hpp"
 #include "engine/base/paths.hpp"
@@ -14,11 +13,11 @@
 #include "engine/emulator/machine/core_loader.hpp"
 #include "engine/emulator/machine/launch.hpp"
 #include "engine/emulator/machine/program.hpp"
-#include "engine/ir/bound/arithmetic.hpp"
 #include "engine/ir/tile/program.hpp"
 #include "engine/lower/lower.hpp"
 #include "engine/reference/interpreter.hpp"
 #include "engine/specialize/specialize.hpp"
+#include "tests/support/random_arguments.hpp"
 
 namespace kiln::test {
 
@@ -58,25 +57,6 @@ Result<Bytes> TextCompiler::compile(const std::string& text, const std::string& 
 
 // ---- subjects ------------------------------------------------------------------------------------------------------
 namespace {
-
-std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t seed) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal;
-  std::vector<Bytes> tensors;
-  for (const auto& tensor : program.tensors) {
-    const std::size_t width = dtype_bytes(tensor.dtype);
-    Bytes bytes(tensor.scalar ? width : tensor.bytes(), 0xff);  // NaN in every float type
-    const auto store = bound::store_function(tensor.dtype);
-    for (std::size_t at = 0; tensor.access != Access::write && at + width <= bytes.size(); at += width) {
-      const double real = bound::round_real(tensor.dtype, normal(random));
-      const auto whole = static_cast<std::int64_t>(random() % 17) - (is_signed(tensor.dtype) ? 8 : 0);
-      store(bytes.data() + at, is_float(tensor.dtype) ? bound::real_value(real)
-                                                      : bound::integer_value(bound::wrap_integer(tensor.dtype, whole)));
-    }
-    tensors.push_back(std::move(bytes));
-  }
-  return tensors;
-}
 
 // What the interpreter makes of the tensors, and what the comparison needs beside.
 struct Wanted {
@@ -128,7 +108,7 @@ Result<Subject> emitted_subject(const std::string& program_name, const std::map<
     geometry.threads[0] = static_cast<std::uint32_t>(launch.threads);
     subject.launches.push_back({launch.symbol, geometry});
   }
-  subject.arguments = random_tensors(wanted->program, seed);
+  subject.arguments = random_arguments(wanted->program, seed);
   for (const auto& tensor : wanted->program.tensors) subject.by_value.push_back(tensor.scalar);
   wanted->tensors = subject.arguments;
   std::vector<reference::Argument> arguments;

@@ -9,14 +9,12 @@
 #include "engine/base/bytes.hpp"
 #include "engine/ir/bound/program.hpp"
 #include "engine/ir/target/target.hpp"
+#include "tests/support/random_arguments.hpp"
 
 namespace kiln::test {
 
 Result<bound::Program> bind_text(const std::string& json, const std::map<std::string, std::string>& set,
                                  const target::Target& target);
-// One a tensor: floats standard normal, integers small; with `extremes` infinities, NaN, subnormals and type limits
-// strewn in. What is only written holds ones in all bits: NaN in every float type.
-std::vector<Bytes> random_arguments(const bound::Program& program, std::uint64_t seed, bool extremes = false);
 // "" when all outputs are within PROGRAM.md's tolerance, for each of the first `attempts` lowering candidates.
 // "unsupported: …" when lowering or the emitter says so.
 std::string hip_differences(const bound::Program& program, const target::Target& target,

@@ -16,45 +16,20 @@ class LaunchingRdna : public LaunchingObject {
 INSTANTIATE_TEST_SUITE_P(Cards, LaunchingRdna, testing::Values("gfx1100"));
 
 TEST_P(LaunchingRdna, WavesOf32RunOnEveryThreadOfTheGrid) {
-  constexpr std::uint32_t n = 1000;
-  auto *in = allocate(n), *out = allocate(n);
-  for (std::uint32_t i = 0; i < n; ++i) in[i] = i * i;
-  const auto result = run("scale_add", {{4, 1, 1}, {256, 1, 1}}, out, in, 3u, n);
-  for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(out[i], 3 * i + i * i) << i;
-  EXPECT_EQ(result.waves, 32u);
+  EXPECT_EQ(every_thread_of_the_grid().waves, 32u);
 }
 
 TEST_P(LaunchingRdna, AnIncompleteLastWave) {
-  auto *in = allocate(100), *out = allocate(100);
-  EXPECT_EQ(run("scale_add", {{1, 1, 1}, {70, 1, 1}}, out, in, 1u, 100u).waves, 3u);
-  for (std::uint32_t i = 0; i < 100; ++i) ASSERT_EQ(out[i], i < 70 ? i : 0) << i;
+  EXPECT_EQ(an_incomplete_last_wave().waves, 3u);
 }
 
 // The three numbers of a thread come packed in v0, those of its block in scalar registers, sizes as hidden arguments.
 TEST_P(LaunchingRdna, TellsThreadsWhereTheyAre) {
-  const Geometry geometry{{3, 2, 4}, {5, 4, 7}};
-  constexpr std::uint32_t threads = 5 * 4 * 7, blocks = 3 * 2 * 4;
-  auto* out = allocate(threads * blocks * 8);
-  run("whereabouts", geometry, out, 3u, 2u);
-  for (std::uint32_t b = 0; b < blocks; ++b) {
-    for (std::uint32_t t = 0; t < threads; ++t) {
-      const auto* row = out + (b * threads + t) * 8;
-      ASSERT_EQ(row[0], b % 3 | b / 3 % 2 << 8 | b / 6 << 16) << b << " " << t;
-      ASSERT_EQ(row[1], t % 5 | t / 5 % 4 << 8 | t / 20 << 16) << b << " " << t;
-      ASSERT_EQ(row[2], 5u | 4u << 8 | 7u << 16);
-      ASSERT_EQ(row[3], 15u);
-    }
-  }
+  threads_know_where_they_are();
 }
 
 TEST_P(LaunchingRdna, WavesMeetAtBarriers) {
-  for (const std::uint64_t seed : {0, 1, 2, 3}) {
-    options_.seed = seed;
-    auto* data = allocate(256 * 20);
-    for (std::uint32_t i = 0; i < 256 * 20; ++i) data[i] = i;
-    run("reverse", {{20, 1, 1}, {256, 1, 1}}, data);
-    for (std::uint32_t i = 0; i < 256 * 20; ++i) ASSERT_EQ(data[i], i / 256 * 256 + 255 - i % 256) << "seed " << seed;
-  }
+  waves_meet_at_barriers();
 }
 
 TEST_P(LaunchingRdna, ThreadsHavePrivateMemory) {

@@ -20,47 +20,25 @@ INSTANTIATE_TEST_SUITE_P(Cards, Launching,
                          testing::Values("gfx90a", "gfx942", "gfx950", "gfx942_preload", "gfx90a_v4"));
 
 TEST_P(Launching, RunsOnEveryThreadOfTheGrid) {
-  constexpr std::uint32_t n = 1000;
-  auto *in = allocate(n), *out = allocate(n);
-  for (std::uint32_t i = 0; i < n; ++i) in[i] = i * i;
-  const auto result = run("scale_add", {{4, 1, 1}, {256, 1, 1}}, out, in, 3u, n);
-  for (std::uint32_t i = 0; i < n; ++i) ASSERT_EQ(out[i], 3 * i + i * i) << i;
+  const auto result = every_thread_of_the_grid();
   EXPECT_EQ(result.waves, 16u);
   EXPECT_GT(result.instructions, 16u * 5);
 }
 
 TEST_P(Launching, AnIncompleteLastWave) {
-  auto *in = allocate(100), *out = allocate(100);
-  run("scale_add", {{1, 1, 1}, {70, 1, 1}}, out, in, 1u, 100u);
-  for (std::uint32_t i = 0; i < 100; ++i) ASSERT_EQ(out[i], i < 70 ? i : 0) << i;
+  an_incomplete_last_wave();
 }
 
 TEST_P(Launching, TellsThreadsWhereTheyAre) {
-  const Geometry geometry{{3, 2, 4}, {5, 4, 7}};
-  constexpr std::uint32_t threads = 5 * 4 * 7, blocks = 3 * 2 * 4;
-  auto* out = allocate(threads * blocks * 8);
-  run("whereabouts", geometry, out, 3u, 2u);
-  for (std::uint32_t b = 0; b < blocks; ++b) {
-    for (std::uint32_t t = 0; t < threads; ++t) {
-      const auto* row = out + (b * threads + t) * 8;
-      ASSERT_EQ(row[0], b % 3 | b / 3 % 2 << 8 | b / 6 << 16) << b << " " << t;
-      ASSERT_EQ(row[1], t % 5 | t / 5 % 4 << 8 | t / 20 << 16) << b << " " << t;
-      ASSERT_EQ(row[2], 5u | 4u << 8 | 7u << 16);
-      ASSERT_EQ(row[3], 15u);
-      ASSERT_EQ(row[4], 8u);
-      ASSERT_EQ(row[5], 28u);
-    }
+  const auto* rows = threads_know_where_they_are();
+  for (std::uint32_t i = 0; i < 5 * 4 * 7 * 3 * 2 * 4; ++i) {
+    ASSERT_EQ(rows[i * 8 + 4], 8u) << i;
+    ASSERT_EQ(rows[i * 8 + 5], 28u) << i;
   }
 }
 
 TEST_P(Launching, WavesMeetAtBarriers) {
-  for (const std::uint64_t seed : {0, 1, 2, 3}) {
-    options_.seed = seed;
-    auto* data = allocate(256 * 20);
-    for (std::uint32_t i = 0; i < 256 * 20; ++i) data[i] = i;
-    run("reverse", {{20, 1, 1}, {256, 1, 1}}, data);
-    for (std::uint32_t i = 0; i < 256 * 20; ++i) ASSERT_EQ(data[i], i / 256 * 256 + 255 - i % 256) << "seed " << seed;
-  }
+  waves_meet_at_barriers();
 }
 
 TEST_P(Launching, BringsLds) {

@@ -76,6 +76,48 @@ class LaunchingObject : public testing::TestWithParam<const char*> {
     return std::move(*result);
   }
 
+  // Cases that hold on every card.
+  LaunchResult every_thread_of_the_grid() {
+    constexpr std::uint32_t n = 1000;
+    auto *in = allocate(n), *out = allocate(n);
+    for (std::uint32_t i = 0; i < n; ++i) in[i] = i * i;
+    auto result = run("scale_add", {{4, 1, 1}, {256, 1, 1}}, out, in, 3u, n);
+    for (std::uint32_t i = 0; i < n; ++i) EXPECT_EQ(out[i], 3 * i + i * i) << i;
+    return result;
+  }
+  LaunchResult an_incomplete_last_wave() {
+    auto *in = allocate(100), *out = allocate(100);
+    auto result = run("scale_add", {{1, 1, 1}, {70, 1, 1}}, out, in, 1u, 100u);
+    for (std::uint32_t i = 0; i < 100; ++i) EXPECT_EQ(out[i], i < 70 ? i : 0) << i;
+    return result;
+  }
+  // The kernel's rows of eight words a thread: [0] its block, [1] itself, [2] the block's size, [3], more.
+  const std::uint32_t* threads_know_where_they_are() {
+    const Geometry geometry{{3, 2, 4}, {5, 4, 7}};
+    constexpr std::uint32_t threads = 5 * 4 * 7, blocks = 3 * 2 * 4;
+    auto* out = allocate(threads * blocks * 8);
+    run("whereabouts", geometry, out, 3u, 2u);
+    for (std::uint32_t b = 0; b < blocks; ++b) {
+      for (std::uint32_t t = 0; t < threads; ++t) {
+        const auto* row = out + (b * threads + t) * 8;
+        EXPECT_EQ(row[0], b % 3 | b / 3 % 2 << 8 | b / 6 << 16) << b << " " << t;
+        EXPECT_EQ(row[1], t % 5 | t / 5 % 4 << 8 | t / 20 << 16) << b << " " << t;
+        EXPECT_EQ(row[2], 5u | 4u << 8 | 7u << 16);
+        EXPECT_EQ(row[3], 15u);
+      }
+    }
+    return out;
+  }
+  void waves_meet_at_barriers() {
+    for (const std::uint64_t seed : {0, 1, 2, 3}) {
+      options_.seed = seed;
+      auto* data = allocate(256 * 20);
+      for (std::uint32_t i = 0; i < 256 * 20; ++i) data[i] = i;
+      run("reverse", {{20, 1, 1}, {256, 1, 1}}, data);
+      for (std::uint32_t i = 0; i < 256 * 20; ++i) EXPECT_EQ(data[i], i / 256 * 256 + 255 - i % 256) << "seed " << seed;
+    }
+  }
+
   const Core* core_ = nullptr;
   Card card_;
   std::unique_ptr<Program> program_;
