@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -129,10 +130,35 @@ Result<Bytes> read_all_of_stream(int fd, std::size_t bytes_max) {
   }
 }
 
-Status write_file(const std::string& path, ByteView bytes) {
+namespace {
+
+Status write_in_place(const std::string& path, ByteView bytes) {
   UniqueFd fd(os::openat(AT_FDCWD, path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd) return errno_error(errno, "create " + path);
-  return write_all(fd.get(), bytes);
+  auto status = write_all(fd.get(), bytes);
+  if (!status) status.error().message = path + ": " + status.error().message;
+  return status;
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, ByteView bytes) {
+  struct stat there {};
+  const bool exists = os::fstatat(AT_FDCWD, path.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
+  // Devices, pipes, links: what they stand for is written to.
+  if (exists && (!S_ISREG(there.st_mode) || there.st_nlink != 1)) return write_in_place(path, bytes);
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  UniqueFd fd(os::openat(AT_FDCWD, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
+  if (!fd) return write_in_place(path, bytes);   // a folder where only the file itself may be written
+  if (exists) os::fchmod(fd.get(), there.st_mode & 07777);
+  auto status = write_all(fd.get(), bytes);
+  if (status && os::renameat(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str()) != 0)
+    status = errno_error(errno, "cannot replace it");
+  if (!status) {
+    os::unlinkat(AT_FDCWD, temporary.c_str(), 0);
+    status.error().message = path + ": " + status.error().message;
+  }
+  return status;
 }
 
 }  // namespace kiln
