@@ -29,8 +29,11 @@ kiln_build() {
 }
 
 kiln_hiprtc() {
-  if build/bin/kiln toolchain list --json | grep -q '"usable": *true'; then return; fi
-  echo "setup: no hipRTC on this machine: making a private one"
+  local list
+  list=$(build/bin/kiln toolchain list --json)
+  # One made before HIP's headers were part of it is made again.
+  if grep -q '"usable": *true' <<<"$list" && ! grep -q '"headers": *false' <<<"$list"; then return; fi
+  echo "setup: no whole hipRTC on this machine: making a private one"
   build/bin/kiln toolchain install
 }
 

@@ -20,7 +20,8 @@ std::string joined(const std::vector<std::string>& words) {
 Json toolchain_json(const compile::Toolchain& t) {
   Json packages = Json::object();
   for (const auto& p : t.packages) packages[p.name] = p.version;
-  return {{"name", t.name}, {"path", t.path}, {"origin", t.origin}, {"targets", t.targets}, {"packages", std::move(packages)}};
+  return {{"name", t.name}, {"path", t.path}, {"origin", t.origin}, {"targets", t.targets}, {"headers", t.headers},
+          {"packages", std::move(packages)}};
 }
 
 int list_toolchains(Context& context) {

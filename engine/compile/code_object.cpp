@@ -120,6 +120,7 @@ Status read_metadata(ByteView note, CodeObject& object) {
   }
   object.isa = field(root, "amdhsa.target").text;
   for (const auto& kernel : field(root, "amdhsa.kernels").items) object.kernels.push_back(kernel_of(kernel));
+  for (const auto& format : field(root, "amdhsa.printf").items) object.print_formats.push_back(format.text);
   return ok();
 }
 

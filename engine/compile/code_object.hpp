@@ -31,6 +31,7 @@ struct CodeObject {
   std::uint32_t elf_flags = 0;
   std::string isa;                  // "amdgcn-amd-amdhsa--gfx942:sramecc+:xnack-"
   std::vector<CodeKernel> kernels;
+  std::vector<std::string> print_formats;  // "amdhsa.printf": NUMBER:ARGUMENTS:SIZE:…:FORMAT, or 0:0:HASH,FORMAT
   std::vector<CodeFunction> functions;  // from the symbol table, kernels and others
   std::uint64_t lines_offset = 0, lines_size = 0;  // of .debug_line in the object's bytes; 0 without
   std::vector<std::pair<std::uint64_t, std::uint64_t>> debug_sections;  // offset, size: .debug_str, .debug_line_str

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <optional>
 
 #include "engine/base/fd.hpp"
+#include "engine/compile/comgr.hpp"
 #include "engine/compile/hiprtc.hpp"
 #include "engine/ir/target/target.hpp"
 
@@ -22,6 +24,32 @@ std::vector<DeviceHeader> built_in_headers() {
   return {{"hip/hip_runtime.h", "// built in\n"}, {"hip/hip_fp16.h", "// built in\n"}};
 }
 
+// As hipcc would, where HIP's headers and AMD's compiler library are; else, and if that refuses the text, by hipRTC. What
+// the first of them said is the error: texts that only hipRTC takes are rare.
+Result<Hiprtc::Output> compile_text(const std::string& text, const std::string& name, const std::string& target,
+                                    std::vector<std::string> options) {
+  options.insert(options.begin(), "-gline-tables-only");
+  std::optional<Error> first;
+  if (const auto comgr = Comgr::load()) {
+    auto output = comgr->compile(text, name, target, options);
+    if (output) return output;
+    first = output.error();
+  }
+  auto rtc = Hiprtc::load();
+  if (!rtc) return first ? *first : rtc.error();
+  options.insert(options.begin(), "--offload-arch=" + target);
+  auto output = rtc->compile(text, built_in_headers(), options, name);
+  if (!output && first) return *first;
+  return output;
+}
+
+// The compilers copy the text to a folder of their own; it is to be known by its own name, in __FILE__ and line tables too.
+std::string with_name(const std::string& text, const std::string& name) {
+  std::string quoted;
+  for (const char c : name) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  return "#line 1 \"" + quoted + "\"\n" + text;
+}
+
 }  // namespace
 
 int compile_text_main(const std::vector<std::string>& words) {
@@ -31,16 +59,13 @@ int compile_text_main(const std::vector<std::string>& words) {
   if (!target) return refused(target.error(), 2);
   const auto bytes = read_file(words[1], text_bytes_max);
   if (!bytes) return refused(bytes.error(), 2);
-  auto rtc = Hiprtc::load();
-  if (!rtc) return refused(rtc.error(), 3);
-  std::vector<std::string> options{"--offload-arch=" + target->full, "-gline-tables-only"};
-  options.insert(options.end(), words.begin() + 4, words.end());
-  const auto output = rtc->compile(std::string(text(*bytes)), built_in_headers(), options, words[2]);
+  const auto output = compile_text(with_name(std::string(text(*bytes)), words[2]), words[2], target->full,
+                                   {words.begin() + 4, words.end()});
   if (!output) {
     // The log says it all, where there is one.
-    const auto& log = output.error().context;
-    std::fprintf(stderr, "%s\n", log.empty() ? to_text(output.error()).c_str() : log.front().c_str());
-    return 1;
+    const auto& error = output.error();
+    std::fprintf(stderr, "%s\n", (error.context.empty() ? to_text(error) : error.context.front()).c_str());
+    return error.code == ErrorCode::no_compiler ? 3 : 1;
   }
   std::fputs(output->log.c_str(), stderr);
   const auto written = write_file(words[3], output->object);

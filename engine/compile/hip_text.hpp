@@ -1,4 +1,5 @@
-// HIP text as its author wrote it, compiled by hipRTC in a process of its own: what `kiln emulate FILE.hip` starts.
+// HIP text as its author wrote it, whole programs with host code among them, compiled in a process of its own: what
+// `kiln emulate FILE.hip` starts.
 #pragma once
 
 #include <string>

@@ -51,8 +51,11 @@ Result<Toolchain> read_toolchain(const std::string& path) {
   }
   if (!begun || !ended) return Error(ErrorCode::corrupt, "the manifest of " + path + " is incomplete");
   if (!find_loader(toolchain)) return Error(ErrorCode::corrupt, path + " has no loader");
+  toolchain.headers = has_headers(path);
   return toolchain;
 }
+
+bool has_headers(const std::string& path) { return is_file(path + "/usr/include/hip/hip_runtime.h"); }
 
 bool find_loader(Toolchain& toolchain) {
   for (const char* folder : {"/usr/lib/x86_64-linux-gnu", "/lib/x86_64-linux-gnu"}) {

@@ -18,6 +18,7 @@ struct Toolchain {
   std::string origin;                 // "URI suite" that it came from
   std::vector<ToolchainPackage> packages;  // sorted by name
   std::vector<std::string> targets;   // that its trial compiles succeeded for
+  bool headers = false;               // HIP's own headers are there, for texts that include them
 };
 
 // All complete prefixes below `folder`, newest hipRTC first. A folder that does not exist is an empty list; a prefix
@@ -41,7 +42,7 @@ struct ToolchainOptions {
 // What happens right now: "reading the index of testing", and how far, 0 to 1.
 using ToolchainProgress = std::function<void(const std::string& what, double done)>;
 
-// Downloads the newest libhiprtc and its dependencies, checks signatures, unpacks them into a new folder, compiles one
+// Downloads the newest libhiprtc, its dependencies and HIP's headers, checks signatures, unpacks them into a new folder, compiles one
 // kernel for each AMD target, and renames the folder into place. Returns what was there when the same version is
 // installed already. Errors: no_compiler (no apt, no source of packages, nothing that compiles: the message names
 // ROCm's own hipRTC as the way out, context holds the tools' words), io_error, disk_full, cancelled; busy while

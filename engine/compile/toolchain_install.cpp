@@ -22,6 +22,7 @@ namespace kiln::compile {
 namespace {
 
 constexpr std::size_t output_bytes_max = 8 << 20;
+constexpr const char* headers_package = "libamdhip64-dev";
 constexpr const char* way_out = "; ROCm's own hipRTC (libhiprtc.so) on the loader's path works too";
 
 Status write_text(const std::string& path, const std::string& content) {
@@ -95,9 +96,10 @@ class Installer {
     return result;
   }
 
-  // Runs a command to its end; its words are in `output`.
-  Result<Ran> execute(const std::vector<std::string>& command) {
+  // Runs a command to its end, in a folder; its words are in `output`.
+  Result<Ran> execute(const std::vector<std::string>& command, const std::string& folder = "/") {
     SpawnOptions spawn;
+    spawn.directory = folder;
     spawn.command = command;
     spawn.environment = child_environment();
     spawn.log_path = work_.path + "/output";
@@ -215,6 +217,9 @@ class Installer {
     fetch.insert(fetch.end(), wanted.begin(), wanted.end());
     KILN_TRY(const Ran fetched, execute(fetch));
     if (!fetched.good) return failed("packages cannot be downloaded", fetched);
+    // Without what they depend on: none of it is needed to compile for a card. A suite may lack them.
+    KILN_TRY(const Ran headers, execute({"apt-get", "download", "-q", headers_package}, apt() + "/archives"));
+    if (!headers.good) say("no HIP headers in " + suite + ": kiln emulate will not take whole programs", 0.4);
     Toolchain toolchain;
     toolchain.path = work_.path + "/prefix";
     toolchain.origin = mirror.uri + " " + suite;
@@ -274,7 +279,10 @@ class Installer {
     for (const auto& package : toolchain.packages) if (package.name == rtc) version = package.version;
     for (auto& c : version) if (!isalnum(static_cast<unsigned char>(c)) && c != '.' && c != '-') c = '_';
     const std::string name = "hiprtc-" + version, path = options_.folder + "/" + name;
-    if (auto there = read_toolchain(path); there && there->targets.size() >= toolchain.targets.size()) return there;
+    toolchain.headers = has_headers(toolchain.path);
+    if (auto there = read_toolchain(path); there && there->targets.size() >= toolchain.targets.size() &&
+                                           there->headers >= toolchain.headers)
+      return there;
     KILN_CHECK(write_text(toolchain.path + "/" + manifest_name, manifest_text(toolchain)));
     std::error_code problem;
     std::filesystem::remove_all(path, problem);  // one without a sound manifest: the rest of something else

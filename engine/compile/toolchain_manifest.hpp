@@ -12,5 +12,7 @@ std::string manifest_text(const Toolchain& toolchain);
 Result<Toolchain> read_toolchain(const std::string& path);
 // Sets loader and library_folder from `path`; false when the prefix has no loader.
 bool find_loader(Toolchain& toolchain);
+// Whether the prefix at `path` has HIP's headers.
+bool has_headers(const std::string& path);
 
 }  // namespace kiln::compile

@@ -184,5 +184,28 @@ TEST_F(Toolchains, AWorkingPrefixIsRenamedIntoPlaceAndFoundAgain) {
   EXPECT_EQ(list_toolchains(folder_ / "toolchains").size(), 1u);
 }
 
+TEST_F(Toolchains, APrefixWithoutHeadersIsMadeAgainOnceThereAreSome) {
+  make_command("apt-config", "exit 0\n");
+  make_command("apt-cache", "[ \"$2\" = libhiprtc ] && echo libhiprtc6; exit 0\n");
+  const std::string install = "install) touch \"$(dirname \"$APT_CONFIG\")/archives/libhiprtc6.deb\";; ";
+  make_command("dpkg-deb",
+               "case \"$1 $2\" in *dev.deb) h=1;; esac; case \"$1\" in -W) echo \"libhiprtc${h:-6} 6.4\";; "
+               "-x) f=usr/lib/x86_64-linux-gnu; mkdir -p \"$3/$f\" \"$3/usr/include/hip\"; "
+               "cp /bin/true \"$3/$f/ld-linux-x86-64.so.2\"; [ -z \"$h\" ] || touch \"$3/usr/include/hip/hip_runtime.h\";; esac\n");
+  make_command("apt-get", "case \"$1\" in " + install + "download) exit 100;; esac; exit 0\n");
+  const auto without = install_toolchain(options(), {});
+  ASSERT_TRUE(without) << to_text(without.error());
+  EXPECT_FALSE(without->headers);
+  make_command("apt-get", "case \"$1\" in " + install + "download) touch libamdhip64-dev.deb;; esac; exit 0\n");
+  for (int i = 0; i < 2; ++i) {
+    const auto with = install_toolchain(options(), {});
+    ASSERT_TRUE(with) << to_text(with.error());
+    EXPECT_TRUE(with->headers);
+    EXPECT_EQ(with->path, without->path);
+  }
+  ASSERT_EQ(list_toolchains(folder_ / "toolchains").size(), 1u);
+  EXPECT_TRUE(list_toolchains(folder_ / "toolchains")[0].headers);
+}
+
 }  // namespace
 }  // namespace kiln::compile
