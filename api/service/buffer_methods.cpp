@@ -46,24 +46,30 @@ Status check_descriptor(const CallPtr& call) {
   return ok();
 }
 
-// Memory of a card: counted before it is opened or allocated. `open` gives it its id.
-Reply add_card_memory(const CallPtr& call, CardMemory memory, int fd, const std::function<Status(CardMemory&)>& open) {
-  KILN_TRY(memory.device_name, call->fields.text("device"));
-  KILN_TRY(auto share, call->state.memory->take(memory.size));
-  KILN_TRY(memory.device, call->state.session->device(memory.device_name));
-  KILN_CHECK(open(memory));
-  const auto handle = memory.handle;
-  const bool allocated = memory.allocated;
-  const auto buffer = Buffer::on_card(std::move(memory), fd);
-  buffer->hold(std::move(share));
-  KILN_TRY(const auto id, add_buffer(call, buffer));
-  auto value = buffer_json(id, *buffer);
-  if (allocated) value["ipc"] = handle_text(handle);
-  return Reply(std::move(value));
+// Opens or allocates memory of a card, which may take long: `open` gives it its id. Cancellation and deadline answer the
+// call meanwhile; what it made then goes at once. Counted before it is there.
+void add_card_memory(const CallPtr& call, CardMemory memory, int fd, const std::function<Status(CardMemory&)>& open) {
+  const auto handle_told = memory.allocated;
+  auto made = [&]() -> Result<std::shared_ptr<Buffer>> {
+    KILN_TRY(memory.device_name, read_device(*call));
+    KILN_TRY(auto share, call->state.memory->take(memory.size));
+    KILN_TRY(memory.device, call->state.session->device(memory.device_name));
+    KILN_CHECK(open(memory));
+    auto buffer = Buffer::on_card(std::move(memory), fd);
+    buffer->hold(std::move(share));
+    return buffer;
+  }();
+  if (!call->begin_work()) return;
+  if (!made) return call->answer(std::move(made).error());
+  const auto id = add_buffer(call, *made);
+  if (!id) return call->answer(id.error());
+  auto value = buffer_json(*id, **made);
+  if (handle_told) value["ipc"] = handle_text((*made)->handle());
+  call->answer(std::move(value));
 }
 
 // By IPC handle, or by descriptor with the card that imports it.
-Reply register_on_card(const CallPtr& call) {
+Status register_on_card(const CallPtr& call) {
   const bool by_handle = call->fields.has("ipc");
   CardMemory memory;
   // A handle names the base of an allocation: a client that forgot where its tensor lies in it would get another's memory.
@@ -77,18 +83,19 @@ Reply register_on_card(const CallPtr& call) {
     KILN_CHECK(check_descriptor(call));
   }
   const int fd = by_handle ? -1 : call->call.fds[0].get();
-  return add_card_memory(call, std::move(memory), fd, [&](CardMemory& made) -> Status {
+  add_card_memory(call, std::move(memory), fd, [&](CardMemory& made) -> Status {
     KILN_TRY(made.id, by_handle ? made.device->open_memory(made.handle, made.offset, made.size)
                                 : made.device->import_memory(fd, made.offset, made.size));
     return ok();
   });
+  return ok();
 }
 
-Reply allocate_on_card(const CallPtr& call, std::uint64_t size) {
+void allocate_on_card(const CallPtr& call, std::uint64_t size) {
   CardMemory memory;
   memory.size = size;
   memory.allocated = true;
-  return add_card_memory(call, std::move(memory), -1, [](CardMemory& made) -> Status {
+  add_card_memory(call, std::move(memory), -1, [](CardMemory& made) -> Status {
     KILN_TRY(const auto got, made.device->allocate(made.size));
     made.id = got.buffer;
     made.handle = got.handle;
@@ -96,7 +103,35 @@ Reply allocate_on_card(const CallPtr& call, std::uint64_t size) {
   });
 }
 
+// A card's process may have to be started for it, and may not answer.
+void run_on_card(const CallPtr& call, std::function<Status(const CallPtr&)> work) {
+  ActiveCall::begin_waiting(call);
+  call->state.long_work.run([call, work = std::move(work)] {
+    if (auto status = work(call); !status) call->answer(std::move(status).error());
+  });
+}
+
 }  // namespace
+
+Result<std::string> find_device(const ActiveCall& call, const std::string& name) {
+  auto found = call.state.session->device_name(name);
+  if (found) return found;
+  auto error = std::move(found).error();
+  if (error.code == ErrorCode::unknown_target && error.diagnostics.empty()) {
+    Diagnostic d;
+    d.pointer = "/params/device";
+    d.message = error.message;
+    d.expected = "a device that device.list names";
+    d.found = name.substr(0, 80);
+    error.diagnostics.push_back(std::move(d));
+  }
+  return error;
+}
+
+Result<std::string> read_device(const ActiveCall& call) {
+  KILN_TRY(const auto name, call.fields.text("device"));
+  return find_device(call, name);
+}
 
 std::string handle_text(const device::IpcHandle& handle) { return to_hex(handle); }
 
@@ -124,9 +159,7 @@ void release_held(ServiceState& state, ConnectionState& connection) {
 void buffer_register(const CallPtr& call) {
   if (call->fields.has("ipc") == call->fields.has("fd"))
     return call->answer(Error(ErrorCode::invalid_argument, "buffer.register takes either \"fd\", a descriptor, or \"ipc\", a HIP IPC handle"));
-  // A card's process may have to be started for it.
-  if (call->fields.has("ipc") || call->fields.has("device"))
-    return call->state.long_work.run([call] { call->answer(register_on_card(call)); });
+  if (call->fields.has("ipc") || call->fields.has("device")) return run_on_card(call, register_on_card);
   if (auto status = check_descriptor(call); !status) return call->answer(std::move(status).error());
   auto offset = call->fields.integer_or("offset", 0, 0, most);
   auto size = call->fields.integer_or("size", 0, 0, most);
@@ -147,7 +180,10 @@ void buffer_alloc(const CallPtr& call) {
   auto size = call->fields.integer("size", 1, std::int64_t(1) << 46);
   if (!size) return call->answer(std::move(size).error());
   if (call->fields.has("device"))
-    return call->state.long_work.run([call, size = std::uint64_t(*size)] { call->answer(allocate_on_card(call, size)); });
+    return run_on_card(call, [size = std::uint64_t(*size)](const CallPtr& waiting) {
+      allocate_on_card(waiting, size);
+      return ok();
+    });
   auto share = call->state.memory->take(std::uint64_t(*size));
   if (!share) return call->answer(std::move(share).error());
   auto buffer = Buffer::allocate(std::uint64_t(*size));

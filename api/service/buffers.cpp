@@ -132,7 +132,7 @@ std::shared_ptr<Buffer> Buffer::on_card(CardMemory memory, int fd) {
 }
 
 Buffer::~Buffer() {
-  for (const auto& [device, id] : ids_) (void)device->unmap(id);
+  for (const auto& [device, id] : ids_) (void)device->unmap(id, share_);
 }
 
 Status Buffer::copy_in(std::uint64_t offset, std::uint64_t bytes) {

@@ -43,9 +43,10 @@ class Buffer {
   [[nodiscard]] bool allocated() const { return allocated_; }
   // What the buffer counts with its copy, and the share that pays for it, given once.
   [[nodiscard]] std::uint64_t memory_bytes() const { return copied() ? 2 * size_ : size_; }
-  void hold(MemoryShare share) { share_ = std::move(share); }
+  void hold(MemoryShare share) { share_ = std::make_shared<const MemoryShare>(std::move(share)); }
   // Memory of a card lies on one device, whose name this is; empty for others.
   [[nodiscard]] const std::string& card() const { return card_.device_name; }
+  [[nodiscard]] const device::IpcHandle& handle() const { return card_.handle; }
   [[nodiscard]] bool of_card() const { return card_.device != nullptr; }
   // Whether somewhere a descriptor is held for it.
   [[nodiscard]] bool holds_descriptor() const { return !of_card() || inode_ != 0; }
@@ -74,7 +75,8 @@ class Buffer {
   Status keep_from_shrinking();
   void reopen_for_reading();
 
-  MemoryShare share_;  // first: counted until all below is gone
+  // First: counted until all below is gone, and until the devices have given back what they free behind their launches.
+  std::shared_ptr<const MemoryShare> share_;
   UniqueFd fd_, shadow_;
   Mapping shadow_bytes_;
   std::uint64_t offset_ = 0, size_ = 0, device_ = 0, inode_ = 0;

@@ -92,16 +92,72 @@ void ActiveCall::watch_deadline(const CallPtr& call) {
   if (call->answered_) call->state.deadlines.remove(entry);  // its answer came before it could know the entry
 }
 
+void ActiveCall::begin_waiting(const CallPtr& call) {
+  {
+    std::lock_guard lock(call->state.mutex);
+    const auto it = call->connection->calls.find(call->number);
+    if (it == call->connection->calls.end()) return;
+    it->second.waiting = true;
+  }
+  watch(call);
+}
+
+void ActiveCall::watch(const CallPtr& call) {
+  if (call->deadline_entry_ == 0) watch_deadline(call);
+  if (call->call.cancel.cancelled()) stop_call(*call, ErrorCode::cancelled);
+}
+
+// ---- the order of a stream ------------------------------------------------------------------------------------------
+
 namespace {
 
-// What the call has in the queue and what has not got its turn; with the lock held.
-void take_queued(ServiceState& state, std::deque<OrderedJob>& jobs, std::uint64_t call, std::vector<OrderedJob>& taken) {
-  if (jobs.empty()) return;
-  const auto queued = std::find_if(jobs.begin() + 1, jobs.end(), [&](const OrderedJob& job) { return job.call == call; });
-  if (queued == jobs.end()) return;
+// The stream's next job when it may begin: it has the turn then. With the lock held.
+std::function<void(TurnPtr)> take_next(StreamState& stream) {
+  if (stream.taken || stream.ordered.empty()) return nullptr;
+  if (stream.ahead > 0 && !stream.ordered.front().order.ahead) return nullptr;
+  stream.taken = true;
+  return std::exchange(stream.ordered.front().run, nullptr);
+}
+
+void begin_next(ServiceState& state, const ConnectionPtr& connection, std::uint64_t stream) {
+  std::function<void(TurnPtr)> next;
+  {
+    std::lock_guard lock(state.mutex);
+    const auto found = connection->streams.find(stream);
+    if (found != connection->streams.end()) next = take_next(found->second);
+  }
+  if (next) next(std::make_shared<Turn>(state, connection, stream));
+}
+
+// Something is over on the stream: `change` says so, and what waited for it begins.
+void move_on(ServiceState& state, const ConnectionPtr& connection, std::uint64_t id, void (*change)(StreamState&)) {
+  std::function<void(TurnPtr)> next;
+  {
+    std::lock_guard lock(state.mutex);
+    auto& stream = connection->streams.at(id);
+    change(stream);
+    next = take_next(stream);
+    if (stream.released && stream.quiet()) connection->streams.erase(id);
+    if (connection->gone && connection->nothing_ordered()) release_held(state, *connection);
+  }
+  if (next) next(std::make_shared<Turn>(state, connection, id));
+  next = nullptr;   // it holds its call
+  std::lock_guard lock(state.mutex);
+  --state.ordered;
+  state.idle.notify_all();
+}
+
+// What the call has in the queue and what has not got its turn; with the lock held. Whether there was something.
+bool take_queued(ServiceState& state, StreamState& stream, std::uint64_t call, std::vector<OrderedJob>& taken) {
+  auto& jobs = stream.ordered;
+  const auto waiting = jobs.begin() + (stream.taken ? 1 : 0);
+  const auto queued = std::find_if(waiting, jobs.end(), [&](const OrderedJob& job) { return job.call == call; });
+  if (queued == jobs.end()) return false;
+  if (queued->order.releases) stream.released = false;
   taken.push_back(std::move(*queued));
   jobs.erase(queued);
   --state.ordered;
+  return true;
 }
 
 }  // namespace
@@ -109,6 +165,7 @@ void take_queued(ServiceState& state, std::deque<OrderedJob>& jobs, std::uint64_
 void stop_call(ActiveCall& call, ErrorCode why) {
   std::function<void()> stop_work;
   std::vector<OrderedJob> taken;  // go without the lock: they hold calls
+  std::vector<std::uint64_t> moved;
   {
     std::lock_guard lock(call.state.mutex);
     auto& connection = *call.connection;
@@ -118,51 +175,45 @@ void stop_call(ActiveCall& call, ErrorCode why) {
     if (!it->second.waiting) {
       stop_work = it->second.stop_work;
     } else {
-      for (auto& [id, stream] : connection.streams) take_queued(call.state, stream.ordered, call.number, taken);
+      for (auto& [id, stream] : connection.streams)
+        if (take_queued(call.state, stream, call.number, taken)) moved.push_back(id);
     }
     if (!it->second.waiting && !stop_work) return;
   }
+  for (const auto id : moved) begin_next(call.state, call.connection, id);  // who waited behind it may not have to
   if (stop_work) stop_work();
   else call.answer(stopped(why));
 }
 
 bool ConnectionState::nothing_ordered() const {
-  return std::all_of(streams.begin(), streams.end(), [](const auto& entry) { return entry.second.ordered.empty(); });
+  return std::all_of(streams.begin(), streams.end(), [](const auto& entry) { return entry.second.quiet(); });
 }
 
 Turn::~Turn() {
-  std::function<void(TurnPtr)> finished, next;  // go without the lock: they hold calls
-  {
-    std::lock_guard lock(state_.mutex);
-    auto& stream = connection_->streams.at(stream_);
-    auto& jobs = stream.ordered;
-    finished = std::move(jobs.front().run);
-    jobs.pop_front();
-    if (!jobs.empty()) next = std::move(jobs.front().run);
-    else if (stream.released) connection_->streams.erase(stream_);
-    if (connection_->gone && connection_->nothing_ordered()) release_held(state_, *connection_);
-  }
-  finished = nullptr;
-  if (next) next(std::make_shared<Turn>(state_, connection_, stream_));
-  next = nullptr;
+  move_on(state_, connection_, stream_, [](StreamState& stream) {
+    stream.ordered.pop_front();
+    stream.taken = false;
+  });
+}
+
+Ahead::Ahead(ServiceState& state, ConnectionPtr connection, std::uint64_t stream)
+    : state_(state), connection_(std::move(connection)), stream_(stream) {
   std::lock_guard lock(state_.mutex);
-  --state_.ordered;
-  state_.idle.notify_all();
+  ++connection_->streams.at(stream_).ahead;
+  ++state_.ordered;
+}
+
+Ahead::~Ahead() {
+  move_on(state_, connection_, stream_, [](StreamState& stream) { --stream.ahead; });
 }
 
 namespace {
 
-// Puts the job at the end of the stream; whether it has its turn at once, and then it is not kept. With the lock held.
-bool put_in_order(ServiceState& state, StreamState& stream, std::uint64_t call, std::function<void(TurnPtr)> job) {
-  const bool first = stream.ordered.empty();
-  stream.ordered.push_back({call, first ? nullptr : std::move(job)});
+// With the lock held.
+void put_in_order(ServiceState& state, StreamState& stream, std::uint64_t call, InOrder order,
+                  std::function<void(TurnPtr)> job) {
+  stream.ordered.push_back({call, std::move(job), order});
   ++state.ordered;
-  return first;
-}
-
-void begin_waiting(const CallPtr& call) {
-  ActiveCall::watch_deadline(call);
-  if (call->call.cancel.cancelled()) stop_call(*call, ErrorCode::cancelled);
 }
 
 // Turns of several streams, until all are there. When the call is stopped, its queued jobs go, and this with them.
@@ -184,10 +235,10 @@ struct Gathering {
 
 }  // namespace
 
-void run_in_order(const CallPtr& call, std::uint64_t stream, std::function<void(TurnPtr)> job, bool release) {
+void run_in_order(const CallPtr& call, std::uint64_t stream, InOrder order, std::function<void(TurnPtr)> job) {
   auto& state = call->state;
   auto& connection = *call->connection;
-  bool first = false, known = true;
+  bool known = true;
   {
     std::lock_guard lock(state.mutex);
     const auto it = connection.calls.find(call->number);
@@ -196,13 +247,14 @@ void run_in_order(const CallPtr& call, std::uint64_t stream, std::function<void(
     known = found != connection.streams.end() && !found->second.released;
     if (known) {
       it->second.waiting = true;
-      first = put_in_order(state, found->second, call->number, job);
-      found->second.released = release;
+      put_in_order(state, found->second, call->number, order, std::move(job));
+      found->second.released = order.releases;
     }
   }
-  if (!known) return call->answer(Error(ErrorCode::not_found, "this connection has no stream " + std::to_string(stream)));
-  begin_waiting(call);
-  if (first) job(std::make_shared<Turn>(state, call->connection, stream));
+  if (!known)
+    return call->answer(Error(ErrorCode::not_found, "this connection has no stream " + std::to_string(stream)));
+  ActiveCall::watch(call);
+  begin_next(state, call->connection, stream);
 }
 
 void run_behind_all(const CallPtr& call, std::function<void(std::vector<TurnPtr>)> job) {
@@ -210,18 +262,26 @@ void run_behind_all(const CallPtr& call, std::function<void(std::vector<TurnPtr>
   auto& connection = *call->connection;
   auto gathering = std::make_shared<Gathering>();
   gathering->job = std::move(job);
-  std::vector<std::uint64_t> first;
+  std::vector<std::uint64_t> streams;
   {
     std::lock_guard lock(state.mutex);
     const auto it = connection.calls.find(call->number);
     if (it == connection.calls.end()) return;
     it->second.waiting = true;
     gathering->wanted = connection.streams.size();
-    for (auto& [id, stream] : connection.streams)
-      if (put_in_order(state, stream, call->number, [gathering](TurnPtr turn) { gathering->add(std::move(turn)); })) first.push_back(id);
+    for (auto& [id, stream] : connection.streams) {
+      put_in_order(state, stream, call->number, {}, [gathering](TurnPtr turn) { gathering->add(std::move(turn)); });
+      streams.push_back(id);
+    }
   }
-  begin_waiting(call);
-  for (const auto id : first) gathering->add(std::make_shared<Turn>(state, call->connection, id));
+  gathering = nullptr;   // the streams' now
+  ActiveCall::watch(call);
+  for (const auto id : streams) begin_next(state, call->connection, id);
+}
+
+void keep_stream(ActiveCall& call, std::uint64_t stream) {
+  std::lock_guard lock(call.state.mutex);
+  call.connection->streams.at(stream).released = false;
 }
 
 Status take_stream_error(ActiveCall& call, std::uint64_t stream) {

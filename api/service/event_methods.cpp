@@ -22,28 +22,44 @@ Result<std::uint64_t> add_event(const CallPtr& call, std::shared_ptr<CardEvent> 
   return id;
 }
 
-Reply import_event(const CallPtr& call) {
-  KILN_TRY(const auto handle, read_handle(call->fields));
-  KILN_TRY(const auto name, call->fields.text("device"));
-  KILN_TRY(auto* device, call->state.session->device(name));
-  KILN_TRY(const auto opened, device->open_event(handle));
-  KILN_TRY(const auto id, add_event(call, std::make_shared<CardEvent>(*device, name, opened)));
-  return Reply(Json{{"event", id}, {"device", name}});
-}
+using MakeEvent = std::function<Result<device::MadeEvent>(device::Device&)>;
 
-Reply export_event(const CallPtr& call) {
-  KILN_TRY(const auto name, call->fields.text("device"));
-  KILN_TRY(auto* device, call->state.session->device(name));
-  KILN_TRY(const auto made, device->make_event());
-  KILN_TRY(const auto id, add_event(call, std::make_shared<CardEvent>(*device, name, made.event)));
-  return Reply(Json{{"event", id}, {"device", name}, {"ipc", handle_text(made.handle)}});
+// Makes the event by `make`, which may wait for the card's process; cancellation and deadline answer the call meanwhile, and
+// what was made then goes at once. `tell`: the answer has its handle.
+void answer_event(const CallPtr& call, const MakeEvent& make, bool tell) {
+  ActiveCall::begin_waiting(call);
+  std::string name;
+  device::IpcHandle handle{};
+  auto event = [&]() -> Result<std::shared_ptr<CardEvent>> {
+    KILN_TRY(name, read_device(*call));
+    KILN_TRY(auto* device, call->state.session->device(name));
+    KILN_TRY(const auto made, make(*device));
+    handle = made.handle;
+    return std::make_shared<CardEvent>(*device, name, made.event);
+  }();
+  if (!call->begin_work()) return;
+  if (!event) return call->answer(std::move(event).error());
+  const auto id = add_event(call, std::move(*event));
+  if (!id) return call->answer(id.error());
+  Json value{{"event", *id}, {"device", name}};
+  if (tell) value["ipc"] = handle_text(handle);
+  call->answer(std::move(value));
 }
 
 }  // namespace
 
-// A card's process may have to be started for it: on a thread for long work, as the table of methods says.
-void event_import(const CallPtr& call) { call->answer(import_event(call)); }
-void event_export(const CallPtr& call) { call->answer(export_event(call)); }
+void event_import(const CallPtr& call) {
+  const auto handle = read_handle(call->fields);
+  if (!handle) return call->answer(handle.error());
+  answer_event(call, [&](device::Device& device) -> Result<device::MadeEvent> {
+    KILN_TRY(const auto opened, device.open_event(*handle));
+    return device::MadeEvent{opened, {}};
+  }, false);
+}
+
+void event_export(const CallPtr& call) {
+  answer_event(call, [](device::Device& device) { return device.make_event(); }, true);
+}
 
 // Launches that use the event keep it until they are done.
 void event_release(const CallPtr& call) {
@@ -77,7 +93,7 @@ void stream_create(const CallPtr& call) {
 void stream_synchronize(const CallPtr& call) {
   const auto id = call->fields.integer_or("stream", 0, 0, most);
   if (!id) return call->answer(id.error());
-  run_in_order(call, std::uint64_t(*id), [call, id = std::uint64_t(*id)](const TurnPtr&) {
+  run_in_order(call, std::uint64_t(*id), {}, [call, id = std::uint64_t(*id)](const TurnPtr&) {
     if (!call->begin_work()) return;
     if (auto status = take_stream_error(*call, id); !status) return call->answer(std::move(status).error());
     call->answer(Json::object());
@@ -105,11 +121,15 @@ void stream_cancel(const CallPtr& call) {
 void stream_release(const CallPtr& call) {
   const auto id = call->fields.integer("stream", 1, most);
   if (!id) return call->answer(id.error());
-  run_in_order(call, std::uint64_t(*id), [call, id = std::uint64_t(*id)](const TurnPtr&) {
-    if (!call->begin_work()) return;
-    if (auto status = take_stream_error(*call, id); !status) return call->answer(std::move(status).error());
+  run_in_order(call, std::uint64_t(*id), {false, true}, [call, id = std::uint64_t(*id)](const TurnPtr&) {
+    // Released and answered so, or neither.
+    if (!call->begin_work()) return keep_stream(*call, id);
+    if (auto status = take_stream_error(*call, id); !status) {
+      keep_stream(*call, id);
+      return call->answer(std::move(status).error());
+    }
     call->answer(Json::object());
-  }, true);
+  });
 }
 
 }  // namespace kiln::service

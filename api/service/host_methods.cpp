@@ -91,20 +91,44 @@ void program_show(const CallPtr& call) {
   call->answer(Json{{"name", *name}, {"digest", known->digest}, {"program", std::move(*program)}});
 }
 
-void device_list(const CallPtr& call) {
-  Json devices = Json::array();
-  for (const auto& name : call->state.session->device_names()) {
-    Json entry{{"name", name}};
-    auto device = call->state.session->device(name);
-    auto info = device ? (*device)->info() : Result<device::DeviceInfo>(device.error());
-    if (info) {
-      entry.update({{"state", "ready"}, {"target", info->target}, {"description", info->description}, {"uuid", info->uuid},
-                    {"compute_units", info->compute_units}, {"memory_bytes", info->memory_bytes}});
-    } else {
-      entry.update({{"state", "failed"}, {"error", protocol::error_json(info.error())}});
-    }
-    devices.push_back(std::move(entry));
+namespace {
+
+Result<device::DeviceInfo> device_info(const ActiveCall& call, const std::string& name) {
+  KILN_TRY(auto* const device, call.state.session->device(name));
+  return device->info();
+}
+
+Json device_json(const std::string& name, const Result<device::DeviceInfo>& info) {
+  if (info) {
+    Json entry{{"name", name}, {"state", "ready"}, {"target", info->target}, {"description", info->description},
+               {"uuid", info->uuid}, {"compute_units", info->compute_units}, {"memory_bytes", info->memory_bytes}};
+    if (!info->pci.empty()) entry["pci"] = info->pci;
+    return entry;
   }
+  // No card, or nothing to reach one with, is no failure of a device's.
+  const auto code = info.error().code;
+  const bool absent = code == ErrorCode::not_found || code == ErrorCode::unknown_target;
+  return {{"name", name}, {"state", absent ? "absent" : "failed"}, {"error", protocol::error_json(info.error())}};
+}
+
+}  // namespace
+
+// Devices' processes may have to be started for it: cancellation and deadline answer meanwhile.
+void device_list(const CallPtr& call) {
+  ActiveCall::begin_waiting(call);
+  Json devices = Json::array();
+  const auto status = [&]() -> Status {
+    if (!call->fields.has("device")) {
+      for (const auto& name : call->state.session->find_devices()) devices.push_back(device_json(name, device_info(*call, name)));
+      return ok();
+    }
+    KILN_TRY(const auto name, read_device(*call));
+    KILN_TRY(const auto info, device_info(*call, name));
+    devices.push_back(device_json(name, info));
+    return ok();
+  }();
+  if (!call->begin_work()) return;
+  if (!status) return call->answer(status.error());
   call->answer(Json{{"devices", std::move(devices)}});
 }
 

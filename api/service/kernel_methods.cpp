@@ -171,7 +171,8 @@ Result<jit::CompileRequest> compile_request(const CallPtr& call, const Json& par
   if (fields.has("target")) {
     KILN_TRY(request.target, fields.text_or("target", ""));
   } else {  // what the device that it is to run on takes
-    KILN_TRY(const auto device, fields.text_or("device", "host"));
+    KILN_TRY(const auto named, fields.text_or("device", "host"));
+    KILN_TRY(const auto device, find_device(*call, named));
     KILN_TRY(request.target, call->state.session->device_target(device));
   }
   KILN_TRY(request.must_hit, fields.boolean_or("must_hit", false));
@@ -266,9 +267,11 @@ void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const j
 
 void kernel_load(const CallPtr& call) {
   with_kernel(call, [call](std::shared_ptr<const jit::Kernel> kernel, const auto&) {
+    ActiveCall::begin_waiting(call);   // for the device's process
     auto device = call->fields.text_or("device", "host");
-    if (!device) return call->answer(std::move(device).error());
-    auto loaded = call->state.session->load(kernel, *device);
+    if (device) device = find_device(*call, *device);
+    auto loaded = device ? call->state.session->load(kernel, *device) : Result<jit::LoadedKernelPtr>(device.error());
+    if (!call->begin_work()) return;
     if (!loaded) return call->answer(std::move(loaded).error());
     call->answer(Json{{"key", kernel->key.hex()}, {"device", *device}});
   });

@@ -91,7 +91,8 @@ std::vector<MethodInfo> make_methods() {
       {"cache.evict", "remove least recently used entries, or one", true, long_work, cache_evict,
        {{"bytes_max", "integer", false, "down to so many bytes"}, {"entries_max", "integer", false, "down to so many entries"},
         {"key", "string", false, "this entry"}}},
-      {"device.list", "devices and what they are", false, long_work, device_list, {}},
+      {"device.list", "devices and what they are", false, long_work, device_list,
+       {{"device", "string", false, "this one alone, by any of its names"}}},
       {"engine.stats", "counters of the daemon", false, at_once, engine_stats, {}},
   };
 }

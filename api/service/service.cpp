@@ -193,7 +193,10 @@ class ServiceImpl final : public Service {
     if (auto status = check_params(*method, active->params()); !status) return active->answer(std::move(status).error());
     if (method->runs == MethodInfo::Runs::at_once) return method->run(active);
     auto& threads = method->runs == MethodInfo::Runs::long_work ? state_.long_work : state_.pool;
-    threads.run([method, active] { method->run(active); });
+    ActiveCall::begin_waiting(active);   // for a thread
+    threads.run([method, active] {
+      if (active->begin_work()) method->run(active);
+    });
   }
 
   void cancel(ConnectionId id, const Json& request) override {

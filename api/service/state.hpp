@@ -73,20 +73,29 @@ struct RunningCall {
   std::function<void()> stop_work;  // what must be told beside the token (a device); may be null
 };
 
+// How a job stands in its stream's order.
+struct InOrder {
+  bool ahead = false;     // begins when those before it have given their turns on, though launches of theirs still run
+  bool releases = false;  // the stream is unknown to later requests, unless this one is stopped
+};
 // Work that runs when everything that its connection put in order before it is done.
 struct OrderedJob {
   std::uint64_t call = 0;
   std::function<void(TurnPtr)> run;
+  InOrder order;
 };
 
 // What was put in order: one launch after the other.
 struct StreamState {
   std::uint64_t number = 0;                                   // for devices: of all connections' streams
-  std::deque<OrderedJob> ordered;                             // the front one has the turn
+  std::deque<OrderedJob> ordered;
+  bool taken = false;                                         // the front one has the turn
+  std::uint64_t ahead = 0;                                    // launches that have given their turns on and are not done
   // Launches that were answered when they were enqueued: how they are stopped, by ActiveCall::number; the first that failed.
   std::map<std::uint64_t, std::function<void()>> running;
   std::optional<Error> error;
   bool released = false;                                      // goes with its last job
+  [[nodiscard]] bool quiet() const { return ordered.empty() && ahead == 0; }
 };
 
 struct ConnectionState {
@@ -117,7 +126,8 @@ struct ServiceState {
   std::condition_variable idle;                // running and ordered fell
   std::unordered_map<ConnectionId, ConnectionPtr> connections;
   std::uint64_t running = 0;                   // calls without an answer
-  std::uint64_t ordered = 0;                   // jobs in all connections' queues, whether their calls are answered or not
+  // Jobs in all connections' queues and launches that have given their turns on, whether their calls are answered or not.
+  std::uint64_t ordered = 0;
   std::uint64_t call_next = 1, stream_next = 1, requests = 0, errors = 0, launches = 0;
   bool draining = false;
   struct Memo {
@@ -155,8 +165,10 @@ struct ActiveCall {
   void wait_again();
   // Why to go no further: cancelled, or its deadline passed.
   [[nodiscard]] Status not_stopped() const;
-  // Has the call stopped at its deadline; a call without one is left alone. Once, when it begins to wait.
-  static void watch_deadline(const CallPtr& call);
+  // From now on cancellation and deadline answer the call at once, until begin_work.
+  static void begin_waiting(const CallPtr& call);
+  // Has a call that waits stopped at its deadline, and at once when it was cancelled before.
+  static void watch(const CallPtr& call);
 
   ServiceState& state;
   Call call;
@@ -165,6 +177,7 @@ struct ActiveCall {
   protocol::Fields fields;
 
  private:
+  static void watch_deadline(const CallPtr& call);
   std::atomic<bool> answered_{false};
   std::atomic<std::uint64_t> deadline_entry_{0};  // in the deadline watch
 };
@@ -186,10 +199,25 @@ class Turn {
   const ConnectionPtr connection_;
   const std::uint64_t stream_;
 };
-// Runs `job` when everything that the connection put in order on the stream before it is done; what holds the turn is running.
-// The call waits, so that cancellation and deadline answer it, until the job calls begin_work. A stream that the connection does
-// not have is answered with not_found. `release`: it has it no more.
-void run_in_order(const CallPtr& call, std::uint64_t stream, std::function<void(TurnPtr)> job, bool release = false);
+// A launch that runs on after its turn, on its stream. Whoever holds the turn makes it. Its end, on any thread, lets those
+// start that wait for all before them.
+class Ahead {
+ public:
+  Ahead(ServiceState& state, ConnectionPtr connection, std::uint64_t stream);
+  Ahead(const Ahead&) = delete;
+  ~Ahead();
+
+ private:
+  ServiceState& state_;
+  const ConnectionPtr connection_;
+  const std::uint64_t stream_;
+};
+// Runs `job` when everything that the connection put in order on the stream before it is done (or, `ahead`, has given its turn
+// on); what holds the turn is running. The call waits, so that cancellation and deadline answer it, until the job calls
+// begin_work. A stream that the connection does not have is answered with not_found.
+void run_in_order(const CallPtr& call, std::uint64_t stream, InOrder order, std::function<void(TurnPtr)> job);
+// Makes the stream known again that a job with `releases`, which has the turn, does not release.
+void keep_stream(ActiveCall& call, std::uint64_t stream);
 // The same behind everything of all the connection's streams; with a turn of each.
 void run_behind_all(const CallPtr& call, std::function<void(std::vector<TurnPtr>)> job);
 // The error of a launch of the stream that was answered when it was enqueued, once.
@@ -226,6 +254,10 @@ void buffer_alloc(const CallPtr& call);
 void buffer_unregister(const CallPtr& call);
 void buffer_list(const CallPtr& call);
 void release_held(ServiceState& state, ConnectionState& connection);  // buffers and events; with state.mutex held
+// The session's name of the device that a request calls `name`: a card's number for its UUID or PCI address. May wait for a card's
+// process to start. Errors: unknown_target, located at /params/device, with what there is.
+Result<std::string> find_device(const ActiveCall& call, const std::string& name);
+Result<std::string> read_device(const ActiveCall& call);                   // "device"
 Result<device::IpcHandle> read_handle(const protocol::Fields& fields);     // "ipc"
 std::string handle_text(const device::IpcHandle& handle);
 // event_methods.cpp

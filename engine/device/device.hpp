@@ -19,6 +19,11 @@
 
 namespace kiln::device {
 
+// How a card is told from the others of its machine.
+struct CardIdentity {
+  std::string uuid;        // "GPU-" and AMD's 16 letters, or its 16 bytes in hex; the PCI address where HIP gives none
+  std::string pci;         // "0000:0c:00.0"
+};
 struct DeviceInfo {
   std::string name;        // "host", later "hip:0", "emu:gfx942"
   std::string target;      // full target string
@@ -26,6 +31,8 @@ struct DeviceInfo {
   std::string uuid;        // stable identity of the card; "host" for the host
   int compute_units = 0;   // cores on the host
   std::uint64_t memory_bytes = 0;
+  std::string pci;                  // of cards; empty for the host
+  std::vector<CardIdentity> cards;  // of cards: all that HIP shows, this one among them, by number
 };
 
 using KernelId = std::uint64_t;
@@ -50,7 +57,10 @@ struct LaunchSettings {
   // (engine/emulator/machine/options.hpp). Elsewhere unsupported.
   std::vector<std::pair<std::string, std::string>> switches;
   std::vector<EventId> wait;       // the card waits for these before the first grid
-  EventId record = 0;              // recorded behind the last grid; 0: none
+  // Recorded behind the last grid; 0: none. A launch with one is given to the card while earlier ones of its stream with one
+  // still run. Where such a launch fails or is cancelled, those that the card has behind it on the stream are passed over,
+  // their events recorded, and they are done with `cancelled`.
+  EventId record = 0;
   // Called at most once, before `done`, when the card has the launch and its event is recorded; may be null.
   std::function<void()> enqueued;
   // A launch that shares the emulated card's switches with no other one.
@@ -80,7 +90,10 @@ class Device {
   virtual Status unload(KernelId kernel) = 0;
   // Maps [offset, offset + size) of `fd` (duplicated). The caller has checked size and seals.
   virtual Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) = 0;
-  virtual Status unmap(BufferId buffer) = 0;   // after the launches that use it
+  // After the launches that use it. A card gives memory back only behind whatever runs on it: `until_free` is let go when
+  // it has, which may be long after this returns, on any thread; its end must not use the device.
+  virtual Status unmap(BufferId buffer, std::shared_ptr<const void> until_free) = 0;
+  Status unmap(BufferId buffer) { return unmap(buffer, nullptr); }
   // [offset, offset + size) of the allocation that another process's HIP IPC handle names; a handle opened twice is one
   // mapping with a count. The range is checked against the driver's allocation. Writable. Errors: unsupported (a device
   // without IPC handles), invalid_argument (malformed, a handle of the device's own process, a range outside),
@@ -89,8 +102,8 @@ class Device {
   // [offset, offset + size) of the card's memory that a descriptor names: a dma-buf, or what an emulated card gives as one.
   // Errors: unsupported (no card, or one without such imports), of the driver.
   virtual Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size);
-  // Zeroed memory of the card's own, freed by unmap; it is lost with the device process. Errors: unsupported,
-  // out_of_memory.
+  // Zeroed memory of the card's own, freed by unmap; it is lost with the device process. Holds up no other call. Errors:
+  // unsupported, out_of_memory.
   virtual Result<AllocatedBuffer> allocate(std::uint64_t size);
   // Copies [offset, offset + bytes) of a buffer of any kind into `fd` from its start, after the launches that were done.
   virtual Status read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd);
@@ -100,7 +113,8 @@ class Device {
   virtual Status close_event(EventId event);
   // Runs all grids of the kernel in order. Ranges were checked by the caller against TensorInfo::bytes; the device checks
   // them again against its mappings. Errors: cancelled, device_lost (retryable), launch_failed (with the emulated card's
-  // report as context), unsupported (settings). `done` exactly once.
+  // report as context), unsupported (settings), resource_limit (what it counted is too large to be told). `done` exactly
+  // once.
   virtual LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                           LaunchDone done) = 0;
   // A launch that has not started is not started any more, and is done when this returns; one that runs is told to stop:
@@ -117,7 +131,7 @@ struct DeviceProcessOptions {
   std::vector<std::string> command;
   std::string log_path;
   std::vector<std::string> environment;        // NAME=value, whole
-  // A launch that runs on this long after it was told to stop ends the process.
+  // A launch that runs on this long after it was told to stop, and those before it on its stream have ended, ends the process.
   std::chrono::milliseconds cancel_limit{5000};
   // A cancelled launch that the process says nothing about is answered then.
   std::chrono::milliseconds answer_limit{250};

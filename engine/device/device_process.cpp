@@ -209,7 +209,8 @@ Result<std::uint64_t> DeviceProcess::bring(Item item, Bytes* payload) {
   return id;
 }
 
-Status DeviceProcess::take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame) {
+Status DeviceProcess::take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame,
+                                std::shared_ptr<const void> until_free) {
   RemoveOrder order{0, id};
   {
     const std::lock_guard lock(mutex_);
@@ -220,6 +221,8 @@ Status DeviceProcess::take_away(std::uint64_t id, Item::Kind kind, DeviceFrame f
     missing_.erase(id);
     if (lost_.erase(id) != 0 || state_ == State::down) return {};
     order.request = next_id_++;
+    // Let go by the process's word, or its end.
+    if (state_ == State::up) until_free_.emplace(order.request, std::move(until_free));
   }
   return remove(frame, order);
 }
@@ -253,7 +256,9 @@ Result<BufferId> DeviceProcess::import_memory(int fd, std::uint64_t offset, std:
   return bring_mapping(fd, MapOrder{0, 0, offset, size, true, true});
 }
 
-Status DeviceProcess::unmap(BufferId buffer) { return take_away(buffer, Item::Kind::buffer, DeviceFrame::unmap); }
+Status DeviceProcess::unmap(BufferId buffer, std::shared_ptr<const void> until_free) {
+  return take_away(buffer, Item::Kind::buffer, DeviceFrame::unmap, std::move(until_free));
+}
 
 namespace {
 
@@ -322,6 +327,7 @@ LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> argu
   auto& launch = launches_[order.launch];
   launch.kernel = kernel;
   launch.stream = order.settings.stream;
+  launch.records = order.settings.record != 0;
   launch.enqueued = std::move(order.settings.enqueued);
   launch.done = std::move(done);
   watch();

@@ -30,7 +30,8 @@ class DeviceProcess final : public Device {
   Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override;
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
-  Status unmap(BufferId buffer) override;
+  using Device::unmap;
+  Status unmap(BufferId buffer, std::shared_ptr<const void> until_free) override;
   Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) override;
   Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size) override;
   Result<AllocatedBuffer> allocate(std::uint64_t size) override;
@@ -60,11 +61,12 @@ class DeviceProcess final : public Device {
   struct Launch {
     KernelId kernel = 0;
     std::uint64_t stream = 0;
+    bool records = false;       // an event: the card may have it behind others of its stream
     std::function<void()> enqueued;
     LaunchDone done;            // null when it was called without waiting for the process
     std::uint64_t told = 0;     // the ping behind its cancellation, 0: not cancelled
     Deadline answer;            // when it is answered though the process says nothing
-    Deadline end;               // when it must have ended: set when a launch that runs was told to stop
+    Deadline end;               // when it must have ended: set when it runs and was told to stop
   };
   struct Restoring {  // a kernel, buffer or event, for a process that does not have it
     DeviceFrame kind = DeviceFrame::load;
@@ -86,7 +88,7 @@ class DeviceProcess final : public Device {
   // Numbers the item and gives it to the process, whose payload it answers; the item's id.
   Result<std::uint64_t> bring(Item item, Bytes* payload = nullptr);
   Result<BufferId> bring_mapping(int fd, const MapOrder& order);
-  Status take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame);
+  Status take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame, std::shared_ptr<const void> until_free = nullptr);
   Status check_not_lost(const LaunchOrder& order) const;  // with the lock held
   Result<std::shared_ptr<Call>> begin_call(std::unique_lock<std::mutex>& lock, DeviceFrame kind, std::uint64_t request,
                                            Bytes payload, UniqueFd fd, std::function<void()> keep_books);
@@ -114,6 +116,9 @@ class DeviceProcess final : public Device {
   Status handle_launched(ByteView payload);
   Status handle_enqueued(ByteView payload);
   Status handle_pong(ByteView payload);
+  Status handle_freed(ByteView payload);
+  // With the lock held: from now on those launches that were told to stop and that nothing before them holds up have to end.
+  void begin_endings();
   void bury();
   std::string reap();
   static Error cancelled_launch();
@@ -138,6 +143,7 @@ class DeviceProcess final : public Device {
   std::set<std::uint64_t> missing_;    // items that this process could not be given
   std::set<std::uint64_t> lost_;       // an earlier process's own items
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;
+  std::map<std::uint64_t, std::shared_ptr<const void>> until_free_;  // by request: of memory that the process still has
   std::map<LaunchId, Launch> launches_;
   std::uint64_t pinged_ = 0, ponged_ = 0;  // serials of the last ping and the last answer
   bool watching_ = false;              // the keeper looks at every beat whether the process answers

@@ -24,6 +24,12 @@ Result<T> finished(const Reader& r, T value) {
   return value;
 }
 
+Status check_size(const LaunchReport& report) {
+  if (report.profiles.size() <= profile_bytes_max) return ok();
+  return Error(ErrorCode::resource_limit, "the launch ran, and what it counted is too large to be answered: " +
+               std::to_string(report.profiles.size()) + " bytes, at most " + std::to_string(profile_bytes_max));
+}
+
 }  // namespace
 
 Bytes encode(const DeviceInfo& value) {
@@ -31,6 +37,11 @@ Bytes encode(const DeviceInfo& value) {
   for (const auto* text : {&value.name, &value.target, &value.description, &value.uuid}) w.string(*text);
   w.i64(value.compute_units);
   w.u64(value.memory_bytes);
+  w.string(value.pci);
+  w.list(value.cards, [](Writer& out, const CardIdentity& card) {
+    out.string(card.uuid);
+    out.string(card.pci);
+  });
   return w.take();
 }
 
@@ -40,6 +51,13 @@ Result<DeviceInfo> decode_info(ByteView bytes) {
   for (auto* text : {&value.name, &value.target, &value.description, &value.uuid}) *text = r.string();
   value.compute_units = static_cast<int>(r.i64());
   value.memory_bytes = r.u64();
+  value.pci = r.string();
+  value.cards = r.list<CardIdentity>([](Reader& in) {
+    CardIdentity card;
+    card.uuid = in.string();
+    card.pci = in.string();
+    return card;
+  });
   return finished(r, std::move(value));
 }
 
@@ -202,11 +220,12 @@ Result<DoneReport> decode_done(ByteView bytes) {
 }
 
 Bytes encode(const LaunchedReport& value) {
+  const Status status = value.report ? check_size(*value.report) : Status(value.report.error());
   Writer w;
   w.u64(value.launch);
-  write_status(w, value.report ? Status() : Status(value.report.error()));
-  w.f64(value.report ? value.report->duration_ms : 0);
-  w.string(value.report ? value.report->profiles : std::string());
+  write_status(w, status);
+  w.f64(status ? value.report->duration_ms : 0);
+  w.string(status ? value.report->profiles : std::string());
   return w.take();
 }
 
@@ -217,6 +236,7 @@ Result<LaunchedReport> decode_launched(ByteView bytes) {
   LaunchReport report;
   report.duration_ms = r.f64();
   report.profiles = r.string();
+  if (status) status = check_size(report);
   if (!status) return finished(r, LaunchedReport{launch, std::move(status).error()});
   return finished(r, LaunchedReport{launch, std::move(report)});
 }

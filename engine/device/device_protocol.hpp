@@ -8,6 +8,7 @@
 //   read {ReadOrder} with the descriptor
 // The payload is the IPC handle that allocate and make_event give, else empty. What brings an id that is there already
 // changes nothing.
+// When the memory of an unmap is free, behind what runs on the card: `freed` {request}, before or after its `done`.
 // Without `done`: launch {LaunchOrder}, answered when the card has it by `enqueued` {launch} where that was asked for,
 // and at completion by `launched` {launch, Status, LaunchReport}; cancel
 // {launch}; ping {serial}, answered by `pong` {serial} at once: whatever was sent before it is known then, and what a
@@ -27,8 +28,10 @@ inline constexpr int device_descriptor = 3;
 
 enum class DeviceFrame : std::uint8_t {
   ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched, ping, pong, enqueued,
-  open_memory, allocate, read, open_event, make_event, close_event
+  open_memory, allocate, read, open_event, make_event, close_event, freed
 };
+// Of LaunchReport::profiles: what counts more instructions is not told. Both sides hold to it.
+inline constexpr std::size_t profile_bytes_max = std::size_t(16) << 20;
 
 struct LoadOrder {
   std::uint64_t request = 0;
@@ -88,8 +91,9 @@ Bytes encode(const EventOrder& value);
 Bytes encode(const RemoveOrder& value);
 Bytes encode(const LaunchOrder& value);
 Bytes encode(const DoneReport& value);
-Bytes encode(const LaunchedReport& value);
-// `corrupt` when the bytes are not what encode gives.
+Bytes encode(const LaunchedReport& value);   // resource_limit in place of a report over the limits
+// `corrupt` when the bytes are not what encode gives. What is over a limit is no error of the bytes: decode_launched gives the
+// launch with the error resource_limit.
 Result<DeviceInfo> decode_info(ByteView bytes);
 Result<LoadOrder> decode_load(ByteView bytes);
 Result<MapOrder> decode_map(ByteView bytes);

@@ -21,12 +21,40 @@
 namespace kiln::device {
 namespace {
 
+// Runs what it is given, in order, on a thread of its own. Never ends.
+class Executor {
+ public:
+  Executor() : thread_([this] { execute(); }) {}
+  void add(std::function<void()> work) {
+    const std::lock_guard lock(mutex_);
+    work_.push_back(std::move(work));
+    wake_.notify_all();
+  }
+
+ private:
+  void execute() {
+    for (;;) {
+      std::unique_lock lock(mutex_);
+      wake_.wait(lock, [&] { return !work_.empty(); });
+      auto work = std::move(work_.front());
+      work_.pop_front();
+      lock.unlock();
+      work();
+    }
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<std::function<void()>> work_;
+  std::thread thread_;   // last
+};
+
 // The reading thread never waits for the device, so that a cancellation is seen at once: launches are asynchronous, and
-// everything that may block (load, map, allocate, read, their opposites) runs on one other thread, in order. The removal
-// of something in use is put off until the last launch that uses it is done.
+// everything that may block (load, map, read, their opposites) runs on one other thread, in order; allocations, which
+// clear memory, on a second one. The removal of something in use is put off until the last launch that uses it is done.
 class Server {
  public:
-  explicit Server(std::unique_ptr<Device> device) : device_(std::move(device)), executor_([this] { execute(); }) {}
+  explicit Server(std::unique_ptr<Device> device) : device_(std::move(device)) {}
   // Serves until the socket ends. The process then ends without undoing anything: launches may be running.
   Status serve();
 
@@ -62,26 +90,21 @@ class Server {
   void launched(LaunchId launch, Result<LaunchReport> report);
   void release(Items Server::* items, std::uint64_t id);  // with the lock held
   void cancel(LaunchId launch);
-  void send(DeviceFrame kind, ByteView payload);
-  void done(std::uint64_t request, Status status, Bytes payload = {}) {
-    send(DeviceFrame::done, encode(DoneReport{request, std::move(status), std::move(payload)}));
-  }
-  void later(std::function<void()> work);
-  void execute();
+  Status send(DeviceFrame kind, ByteView payload);
+  void done(std::uint64_t request, Status status, Bytes payload = {});
+  void later(std::function<void()> work) { executor_.add(std::move(work)); }
 
   std::unique_ptr<Device> device_;
   std::mutex send_mutex_;
   std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> work_;
   Items kernels_, buffers_, events_;
   std::map<LaunchId, Running> running_;
-  std::thread executor_;
+  Executor executor_, allocations_;   // last
 };
 
 Status Server::serve() {
   KILN_TRY(const auto info, device_->info());
-  send(DeviceFrame::ready, encode(info));
+  KILN_CHECK(send(DeviceFrame::ready, encode(info)));
   for (;;) {
     auto frame = receive_frame(device_descriptor);
     if (!frame) return frame.error().code == ErrorCode::not_running ? Status() : Status(frame.error());
@@ -140,8 +163,7 @@ Status Server::handle(Frame frame) {
       return {};
     }
     case DeviceFrame::ping:
-      send(DeviceFrame::pong, frame.payload);
-      return {};
+      return send(DeviceFrame::pong, frame.payload);
     default:
       return Error(ErrorCode::protocol_error, "a frame that is no request: " + std::to_string(frame.kind));
   }
@@ -152,7 +174,8 @@ Status Server::handle_memory(const Frame& frame) {
   const auto give = [](const IpcHandle& handle, Bytes& payload) { payload.assign(handle.begin(), handle.end()); };
   if (kind == DeviceFrame::open_memory || kind == DeviceFrame::allocate) {
     KILN_TRY(const auto order, decode_memory(frame.payload));
-    later([this, order, kind, give] {
+    auto& executor = kind == DeviceFrame::allocate ? allocations_ : executor_;
+    executor.add([this, order, kind, give] {
       bring(&Server::buffers_, order.request, order.buffer, [&](Bytes& payload) -> Result<std::uint64_t> {
         if (kind == DeviceFrame::open_memory) return device_->open_memory(order.handle, order.offset, order.size);
         KILN_TRY(const auto made, device_->allocate(order.size));
@@ -214,7 +237,7 @@ void Server::read(const ReadOrder& order, const std::vector<UniqueFd>& fds) {
   done(order.request, device_->read(*local, order.offset, order.bytes, fds[0].get()));
 }
 
-// A client that was not sure whether an order arrived gives it again. Only the executor adds items.
+// A client that was not sure whether an order arrived gives it again. An id is added by one executor alone.
 bool Server::knows(Items Server::* items, std::uint64_t id) {
   const std::lock_guard lock(mutex_);
   return (this->*items).contains(id);
@@ -238,14 +261,19 @@ void Server::release(Items Server::* items, std::uint64_t id) {
   const auto order = *it->second.removal;
   const auto local = it->second.local;
   (this->*items).erase(it);
-  work_.push_back([this, items, order, local] { remove_now(items, order, local); });
-  wake_.notify_all();
+  later([this, items, order, local] { remove_now(items, order, local); });
 }
 
 void Server::remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local) {
-  done(order.request, items == &Server::kernels_   ? device_->unload(local)
-                      : items == &Server::buffers_ ? device_->unmap(local)
-                                                   : device_->close_event(local));
+  if (items != &Server::buffers_)
+    return done(order.request, items == &Server::kernels_ ? device_->unload(local) : device_->close_event(local));
+  std::shared_ptr<const void> until_free(nullptr, [this, request = order.request](const void*) {
+    Writer w;
+    w.u64(request);
+    (void)send(DeviceFrame::freed, w.data());
+  });
+  auto status = device_->unmap(local, std::move(until_free));   // quick ones are free before they are done
+  done(order.request, std::move(status));
 }
 
 void Server::launch(LaunchOrder order) {
@@ -254,12 +282,15 @@ void Server::launch(LaunchOrder order) {
     const std::lock_guard lock(mutex_);
     return resolve(order);
   }();
-  if (!kernel) return send(DeviceFrame::launched, encode(LaunchedReport{id, std::move(kernel).error()}));
+  if (!kernel) {
+    (void)send(DeviceFrame::launched, encode(LaunchedReport{id, std::move(kernel).error()}));
+    return;
+  }
   if (order.tell_enqueued)
     order.settings.enqueued = [this, id] {
       Writer w;
       w.u64(id);
-      send(DeviceFrame::enqueued, w.take());
+      (void)send(DeviceFrame::enqueued, w.data());
     };
   const auto local = device_->launch(*kernel, std::move(order.arguments), std::move(order.settings),
                                      [this, id](Result<LaunchReport> report) { launched(id, std::move(report)); });
@@ -311,7 +342,9 @@ Result<KernelId> Server::resolve(LaunchOrder& order) {
 }
 
 void Server::launched(LaunchId launch, Result<LaunchReport> report) {
-  send(DeviceFrame::launched, encode(LaunchedReport{launch, std::move(report)}));
+  const auto sent = send(DeviceFrame::launched, encode(LaunchedReport{launch, std::move(report)}));
+  // Whoever waits for the launch is answered: with what could not be said in place of the report.
+  if (!sent) (void)send(DeviceFrame::launched, encode(LaunchedReport{launch, sent.error()}));
   const std::lock_guard lock(mutex_);
   const auto it = running_.find(launch);
   if (it == running_.end()) return;
@@ -333,27 +366,18 @@ void Server::cancel(LaunchId launch) {
   device_->cancel(local);
 }
 
-void Server::send(DeviceFrame kind, ByteView payload) {
+// An error only for a frame that is too large, of which nothing is sent: a lost peer shows as the socket's end.
+Status Server::send(DeviceFrame kind, ByteView payload) {
   const std::lock_guard lock(send_mutex_);
-  (void)send_frame(device_descriptor, static_cast<std::uint8_t>(kind),
-                   payload);  // a lost peer shows as the socket's end
+  auto sent = send_frame(device_descriptor, static_cast<std::uint8_t>(kind), payload);
+  if (sent || sent.error().code != ErrorCode::resource_limit) return ok();
+  return std::move(sent).error().with("it is the answer of the device process, of " +
+                                      std::to_string(payload.size()) + " bytes");
 }
 
-void Server::later(std::function<void()> work) {
-  const std::lock_guard lock(mutex_);
-  work_.push_back(std::move(work));
-  wake_.notify_all();
-}
-
-void Server::execute() {
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [&] { return !work_.empty(); });
-    auto work = std::move(work_.front());
-    work_.pop_front();
-    lock.unlock();
-    work();
-  }
+void Server::done(std::uint64_t request, Status status, Bytes payload) {
+  const auto sent = send(DeviceFrame::done, encode(DoneReport{request, std::move(status), std::move(payload)}));
+  if (!sent) (void)send(DeviceFrame::done, encode(DoneReport{request, sent.error(), {}}));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// kiln-doctor-hip LIBRARY ORDINAL [OBJECT SYMBOL]: tries a HIP library and its cards (ORDINAL -1: all), and prints a
-// verdict a line, "ok", "bad" or "absent", what was tried and what came of it, with tabs between. LIBRARY: path of
+// kiln-doctor-hip LIBRARY CARD [OBJECT SYMBOL]: tries a HIP library and its cards (CARD: a number, UUID or PCI address;
+// -1: all), and prints a verdict a line, "ok", "bad" or "absent", what was tried and what came of it, with tabs between. LIBRARY: path of
 // libamdhip64, "" for the system's. A process of its own, because a driver may end the process, or hang.
 // kiln-doctor-hip --second LIBRARY ORDINAL is the second process of its trials.
 #include <algorithm>
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "engine/base/process.hpp"
+#include "engine/device/card_names.hpp"
 #include "engine/device/hip/probes.hpp"
 
 namespace {
@@ -36,11 +37,13 @@ int main(int argc, char** argv) {
   const bool second = !words.empty() && words[0] == "--second";
   if (second) words.erase(words.begin());
   device::hip::ProbeOptions options;
-  if ((words.size() != 2 && (second || words.size() != 4)) || !number(words[1], options.ordinal)) {
-    std::fprintf(stderr, "kiln-doctor-hip takes the path of libamdhip64 and a card's number, or -1; `kiln doctor` "
-                         "starts it\n");
+  const bool counted = words.size() == 2 || (words.size() == 4 && !second);
+  const bool by_number = counted && number(words[1], options.ordinal);
+  if (!counted || (!by_number && (second || !device::may_name_card(words[1])))) {
+    std::fprintf(stderr, "kiln-doctor-hip takes the path of libamdhip64 and a card, or -1; `kiln doctor` starts it\n");
     return 2;
   }
+  if (!by_number) options.card = words[1];
   // The second process is started elsewhere.
   std::error_code error;
   const bool named = words[0].find('/') == std::string::npos;

@@ -1,7 +1,11 @@
 // kiln-emulate RESULT LIBRARY OBJECT TARGET [--kernel NAME] [--grid X,Y,Z] [--block X,Y,Z] [--lds BYTES] [--arg A]…
-// [--print P]… [--check LIST] [--seed N] [--budget N]: one launch on the emulated card. A process of its own: the object is
-// a stranger's. What came of it is written to the file RESULT: JSON as emulate.hpp says, or {"error": {"message",
-// "data": {"code", "context"}}}. `kiln emulate` starts it.
+// [--print P]… [--check LIST] [--seed N] [--budget N] [--print-bytes N]: one launch on the emulated card. A process of
+// its own: the object is a stranger's. What came of it is written to the file RESULT: JSON as emulate.hpp says, or
+// {"error": {"message", "data": {"code", "context"}}}. What the kernel prints goes to the file RESULT.printed as it is
+// printed, so that it is there when this process is stopped; stderr has what the card and this program say. `kiln
+// emulate` starts it.
+#include <unistd.h>
+
 #include <charconv>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -41,6 +45,7 @@ Status set(EmulateOptions& options, const std::string& flag, const std::string& 
   else if (flag == "--check") options.check = value;
   else if (flag == "--seed") options.seed = value;
   else if (flag == "--budget") options.budget = value;
+  else if (flag == "--print-bytes") options.print_bytes = value;
   else if (flag == "--grid" || flag == "--block") {
     KILN_TRY(const auto extents, triple(flag, value));
     (flag == "--grid" ? options.grid : options.block) = extents;
@@ -52,6 +57,8 @@ Status set(EmulateOptions& options, const std::string& flag, const std::string& 
 
 Result<std::string> run(const std::vector<std::string>& words) {
   EmulateOptions options;
+  options.printed = words[0] + ".printed";
+  ::unlink(options.printed.c_str());   // an earlier launch's
   options.library = words[1];
   options.object = words[2];
   options.target = words[3];

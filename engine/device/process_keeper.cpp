@@ -221,12 +221,14 @@ Status DeviceProcess::handle(const Frame& frame) {
     case DeviceFrame::launched: return handle_launched(frame.payload);
     case DeviceFrame::enqueued: return handle_enqueued(frame.payload);
     case DeviceFrame::pong: return handle_pong(frame.payload);
+    case DeviceFrame::freed: return handle_freed(frame.payload);
     default: return Error(ErrorCode::protocol_error, "unknown frame");
   }
 }
 
 Status DeviceProcess::handle_done(ByteView payload) {
   KILN_TRY(auto report, decode_done(payload));
+  if (!report.status) until_free_.erase(report.request);   // it has no such memory
   const auto it = calls_.find(report.request);
   if (it == calls_.end()) return {};
   if (report.status && it->second->keep_books) it->second->keep_books();
@@ -243,6 +245,7 @@ Status DeviceProcess::handle_launched(ByteView payload) {
   if (it == launches_.end()) return {};
   complete(it->second, std::move(report.report));
   launches_.erase(it);
+  begin_endings();
   return {};
 }
 
@@ -260,12 +263,28 @@ Status DeviceProcess::handle_pong(ByteView payload) {
   const auto serial = r.u64();
   KILN_CHECK(r.finish());
   ponged_ = std::max(ponged_, std::min(serial, pinged_));
-  for (auto& [id, launch] : launches_) {
-    if (launch.told == 0 || launch.told > ponged_ || !launch.end.never()) continue;
-    launch.answer = {};
-    launch.end = Deadline::after(options_.cancel_limit);
-  }
+  begin_endings();
   changed_.notify_all();
+  return {};
+}
+
+// A launch that the card has behind others of its stream cannot end before they do: its time begins when they have.
+void DeviceProcess::begin_endings() {
+  std::set<std::uint64_t> held_up;   // streams with a launch that goes on
+  for (auto& [id, launch] : launches_) {
+    const bool told = launch.told != 0 && launch.told <= ponged_;
+    if (told) launch.answer = {};
+    if (!told && launch.records) held_up.insert(launch.stream);
+    const bool must_end = told && !(launch.records && held_up.contains(launch.stream));
+    if (must_end && launch.end.never()) launch.end = Deadline::after(options_.cancel_limit);
+  }
+}
+
+Status DeviceProcess::handle_freed(ByteView payload) {
+  Reader r(payload);
+  const auto request = r.u64();
+  KILN_CHECK(r.finish());
+  until_free_.erase(request);
   return {};
 }
 
@@ -292,6 +311,7 @@ void DeviceProcess::bury() {
   launches_.clear();
   for (auto& [id, call] : calls_) call->status = Status(error);
   calls_.clear();
+  until_free_.clear();
   for (const auto& [id, item] : items_)
     if (item.own()) lost_.insert(id);
   changed_.notify_all();

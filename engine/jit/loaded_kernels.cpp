@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "engine/device/card_names.hpp"
 #include "engine/ir/target/target.hpp"
 
 namespace kiln::jit {
@@ -19,16 +20,27 @@ std::string behind(const std::string& name, const std::string& kind) {
   return name.rfind(kind, 0) == 0 ? name.substr(kind.size()) : std::string();
 }
 
-// A profiler that started this process (rocprofv3) is to see the card's process too.
-std::vector<std::string> profiler_environment(const std::vector<std::string>& all) {
-  std::vector<std::string> kept;
+bool is_card_number(const std::string& text) {
+  return !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// What a card's process needs to know of ours: which cards it may see, which emulated ones stand for them; and a profiler
+// that started this process (rocprofv3) is to see it too.
+std::vector<std::string> card_environment(const std::vector<std::string>& all) {
+  std::vector<std::string> kept, chosen;
   bool profiled = false;
+  constexpr const char* names[] = {"HIP_VISIBLE_DEVICES=", "ROCR_VISIBLE_DEVICES=", "GPU_DEVICE_ORDINAL=", "HSA_",
+                                   "KILN_EMULATOR_"};
+  for (const auto& entry : all)
+    for (const char* const name : names)
+      if (entry.starts_with(name) && !entry.starts_with("HSA_TOOLS_LIB=")) chosen.push_back(entry);
   for (const auto& entry : all) {
     const bool tool = entry.starts_with("ROCP_") || entry.starts_with("ROCPROF");
     profiled = profiled || tool;
     if (tool || entry.starts_with("LD_PRELOAD=") || entry.starts_with("HSA_TOOLS_LIB=")) kept.push_back(entry);
   }
-  return profiled ? kept : std::vector<std::string>();
+  if (profiled) chosen.insert(chosen.end(), kept.begin(), kept.end());
+  return chosen;
 }
 
 }  // namespace
@@ -38,7 +50,7 @@ LoadedKernels::LoadedKernels(const SessionOptions& options)
       host_command_(options.device_host_command),
       hip_command_(options.device_hip_command),
       environment_(compile::scrubbed_environment(options.pool.environment)),
-      profiler_environment_(profiler_environment(options.pool.environment)),
+      card_environment_(card_environment(options.pool.environment)),
       emulated_hip_(options.emulated_hip),
       log_path_(options.log_path) {}
 
@@ -57,17 +69,58 @@ std::vector<std::string> LoadedKernels::names() {
   return {names.begin(), names.end()};
 }
 
+std::vector<std::string> LoadedKernels::find() {
+  std::size_t cards = 0;
+  if (!hip_command_.empty()) {
+    if (const auto first = made("hip:0"))
+      if (const auto info = (*first)->info()) cards = info->cards.size();
+  }
+  std::vector<std::string> all = names();
+  std::erase_if(all, [&](const std::string& name) {   // cards that were asked for and are not there
+    const auto number = behind(name, "hip:");
+    return !number.empty() && number != "0" && std::stoul(number) >= cards;
+  });
+  for (std::size_t i = 0; i < cards; ++i) {
+    auto name = "hip:" + std::to_string(i);
+    if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(std::move(name));
+  }
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+Result<std::string> LoadedKernels::name_of(const std::string& name) {
+  {
+    const std::lock_guard lock(devices_mutex_);
+    if (devices_.contains(name)) return name;
+  }
+  const auto card = behind(name, "hip:");
+  if (is_card_number(card) || !device::may_name_card(card) || hip_command_.empty()) {
+    if (auto known = process_of(name); !known) return with_names(std::move(known).error());
+    return is_card_number(card) ? "hip:" + std::to_string(std::stoul(card)) : name;
+  }
+  KILN_TRY(auto* const first, made("hip:0"));
+  KILN_TRY(const auto info, first->info());
+  KILN_TRY(const auto number, device::find_card(info.cards, card));
+  return "hip:" + std::to_string(number);
+}
+
+Error LoadedKernels::with_names(Error error) {
+  for (const auto& known : names()) error.context.push_back("there is: " + known);
+  return error;
+}
+
 Result<device::Device*> LoadedKernels::device(const std::string& name) {
+  KILN_TRY(const auto own, name_of(name));
+  return made(own);
+}
+
+Result<device::Device*> LoadedKernels::made(const std::string& name) {
   {
     const std::lock_guard lock(devices_mutex_);
     if (const auto it = devices_.find(name); it != devices_.end()) return it->second.get();
   }
   auto process = process_of(name);
-  if (!process) {
-    auto error = std::move(process).error();
-    for (const auto& known : names()) error.context.push_back("there is: " + known);
-    return error;
-  }
+  if (!process) return with_names(std::move(process).error());
   const std::lock_guard lock(devices_mutex_);
   auto& place = devices_[name];
   if (place) return place.get();
@@ -86,10 +139,10 @@ Result<device::DeviceProcessOptions> LoadedKernels::process_of(const std::string
   const auto card = behind(name, "hip:"), emulated = behind(name, "emu:");
   if (name == "host" && !host_command_.empty()) {
     process.command = host_command_;
-  } else if (!card.empty() && card.size() < 4 && card.find_first_not_of("0123456789") == std::string::npos && !hip_command_.empty()) {
+  } else if (is_card_number(card) && !hip_command_.empty()) {
     process.command = hip_command_;
     process.command.insert(process.command.end(), {"", card});
-    process.environment.insert(process.environment.end(), profiler_environment_.begin(), profiler_environment_.end());
+    process.environment.insert(process.environment.end(), card_environment_.begin(), card_environment_.end());
   } else if (!emulated.empty() && !hip_command_.empty() && !emulated_hip_.empty()) {
     KILN_TRY(const auto target, target::parse_target(emulated));
     if (!is_emulated(target))
@@ -116,8 +169,9 @@ Result<std::string> LoadedKernels::target(const std::string& name) {
   return target.arch;  // serves every card of the kind
 }
 
-Result<LoadedKernelPtr> LoadedKernels::load(const std::shared_ptr<const Kernel>& kernel, const std::string& name) {
-  KILN_TRY(auto* const device, this->device(name));
+Result<LoadedKernelPtr> LoadedKernels::load(const std::shared_ptr<const Kernel>& kernel, const std::string& called) {
+  KILN_TRY(const auto name, name_of(called));
+  KILN_TRY(auto* const device, made(name));
   std::shared_ptr<Slot> slot;
   {
     const std::lock_guard lock(mutex_);

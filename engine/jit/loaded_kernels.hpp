@@ -20,6 +20,9 @@ class LoadedKernels {
   ~LoadedKernels();
   // Those that there are: the host, the emulated cards that Kiln knows, and what was made by name beside them.
   std::vector<std::string> names();
+  // The same, and hip:0 with all cards beside it that it shows.
+  std::vector<std::string> find();
+  Result<std::string> name_of(const std::string& name);
   // Makes the device on first use of its name.
   Result<device::Device*> device(const std::string& name);
   Result<std::string> target(const std::string& name);
@@ -39,6 +42,8 @@ class LoadedKernels {
   };
   using PlaceKey = std::pair<Key, std::string>;
   Result<device::DeviceProcessOptions> process_of(const std::string& name) const;
+  Error with_names(Error error);   // adds what there is
+  Result<device::Device*> made(const std::string& name);   // the device of that very name
   // What the last holder of a kernel needs, which may be there longer than this.
   struct Books {
     std::atomic<bool> closed{false};  // the devices are ending, and unload everything
@@ -49,7 +54,7 @@ class LoadedKernels {
   std::vector<std::shared_ptr<Slot>> take_surplus();  // with the lock held; they are unloaded when they go, without it
 
   const std::uint64_t loaded_max_;
-  const std::vector<std::string> host_command_, hip_command_, environment_, profiler_environment_;
+  const std::vector<std::string> host_command_, hip_command_, environment_, card_environment_;
   const std::string emulated_hip_, log_path_;
   std::mutex devices_mutex_;
   std::map<std::string, std::unique_ptr<device::Device>> devices_;  // only grows

@@ -69,6 +69,8 @@ class SessionImpl final : public Session {
   std::vector<KernelPtr> kernels() override;
   bool forget(const Key& key) override;
   std::vector<std::string> device_names() override { return loaded_.names(); }
+  std::vector<std::string> find_devices() override { return loaded_.find(); }
+  Result<std::string> device_name(const std::string& name) override { return loaded_.name_of(name); }
   Result<device::Device*> device(const std::string& name) override { return loaded_.device(name); }
   Result<std::string> device_target(const std::string& name) override { return loaded_.target(name); }
   Result<LoadedKernelPtr> load(const KernelPtr& kernel, const std::string& device) override {

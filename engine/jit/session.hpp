@@ -95,9 +95,15 @@ class Session {
   virtual std::vector<std::shared_ptr<const Kernel>> kernels() = 0;
   virtual bool forget(const Key& key) = 0;           // from memory and, after its launches, from devices; the disk entry stays
 
-  // Devices by name: "host", "emu:gfx942" (also with features, "emu:gfx942:sramecc+:xnack-"), "hip:0". A card's process
-  // starts when it is first used. The device interface's ids are per device.
+  // Devices by name: "host", "emu:gfx942" (also with features, "emu:gfx942:sramecc+:xnack-"), "hip:0", a card also by its UUID
+  // or PCI address, "hip:GPU-1f…", "hip:0000:0c:00.0". A card's process starts when it is first used. The device interface's
+  // ids are per device.
   virtual std::vector<std::string> device_names() = 0;
+  // The same after a look for cards; hip:0 is among them also where there is none, to say why. Starts its process.
+  virtual std::vector<std::string> find_devices() = 0;
+  // The one name of the device among all that it may be called. Looks for cards when it is called by a UUID or PCI address.
+  // Errors: unknown_target, with what there is as context; of the process that looks.
+  virtual Result<std::string> device_name(const std::string& name) = 0;
   virtual Result<device::Device*> device(const std::string& name) = 0;   // owned by the session
   // What to compile for to run there: "host"; an emulated card's arch and features as its name gives them; a card's arch.
   virtual Result<std::string> device_target(const std::string& name) = 0;

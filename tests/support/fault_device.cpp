@@ -1,6 +1,7 @@
 // A device for tests of the device process: speaks the real protocol through device_main. A kernel's object is a word
 // that says what a launch does: "fill" sets every byte of the arguments' ranges to the scalar argument's first byte;
-// "wait" runs until it is cancelled; "ignore" does not even hear that; "crash" ends the process. An object "bad" is
+// "wait" runs until it is cancelled; "ignore" does not even hear that; "crash" ends the process; "talk" answers with more
+// counters than are accepted. An object "bad" is
 // refused at load; with the arguments --refuse-while FILE everything is refused, at load and at map, while FILE exists.
 #include <signal.h>
 #include <unistd.h>
@@ -39,7 +40,8 @@ class FaultDevice final : public Device {
     buffers_[++last_] = std::move(mapping);
     return last_;
   }
-  Status unmap(BufferId buffer) override {
+  using Device::unmap;
+  Status unmap(BufferId buffer, std::shared_ptr<const void>) override {
     const std::lock_guard lock(mutex_);
     return buffers_.erase(buffer) ? Status() : Status(Error(ErrorCode::not_found, "no such buffer"));
   }
@@ -80,6 +82,7 @@ class FaultDevice final : public Device {
       cancelled_.wait(lock, [&] { return cancelled.load(); });
       return Error(ErrorCode::cancelled, "cancelled");
     }
+    if (what == "talk") return LaunchReport{0.5, std::string((std::size_t(16) << 20) + 1, ' ')};
     if (what == "ignore") cancelled_.wait(lock, [] { return false; });
     std::uint8_t value = 0;
     for (const auto& argument : arguments)

@@ -1,6 +1,7 @@
 #include "engine/device/hip/emulate.hpp"
 
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <charconv>
@@ -10,6 +11,7 @@
 #include "engine/base/fd.hpp"
 #include "engine/compile/code_object.hpp"
 #include "engine/device/hip/code_file.hpp"
+#include "engine/device/hip/kernel_names.hpp"
 #include "engine/device/hip/launch_argument.hpp"
 #include "engine/device/hip/table.hpp"
 
@@ -83,6 +85,7 @@ class Emulation {
   Status launch();
   Status read_back();
   Result<std::string> result();
+  [[nodiscard]] Result<std::optional<std::string>> kernel_output() const;
   [[nodiscard]] std::string argument_list() const;
   // What HIP says, and what the emulated card says of it.
   Status check(Code code, const char* call) const {
@@ -96,6 +99,7 @@ class Emulation {
   Bytes file_;
   ByteView object_;
   compile::CodeKernel kernel_;
+  std::string name_;                 // of it, as its author wrote it
   Triple grid_{}, block_{};
   std::vector<Place> places_;
   std::vector<LaunchArgument> arguments_;
@@ -115,16 +119,11 @@ Status Emulation::read_object() {
   KILN_TRY(file_, read_file(options_.object));
   KILN_TRY(object_, find_code_object(file_, target));
   KILN_TRY(const auto code, compile::read_code_object(object_));
-  std::string names;
-  for (const auto& kernel : code.kernels) names += (names.empty() ? "" : ", ") + kernel.name;
-  if (code.kernels.empty()) return Error(ErrorCode::not_found, "the object has no kernel");
-  if (options_.kernel.empty() && code.kernels.size() > 1) return mistake("which kernel (--kernel)? There are " + names);
-  const auto found = std::find_if(code.kernels.begin(), code.kernels.end(), [&](const auto& kernel) {
-    return options_.kernel.empty() || kernel.name == options_.kernel;
-  });
-  if (found == code.kernels.end())
-    return Error(ErrorCode::not_found, "no kernel \"" + options_.kernel + "\" in the object; there are " + names);
-  kernel_ = *found;
+  std::vector<std::string> symbols;
+  for (const auto& kernel : code.kernels) symbols.push_back(kernel.name);
+  KILN_TRY(const auto chosen, choose_kernel(symbols, options_.kernel));
+  kernel_ = code.kernels[chosen];
+  name_ = readable_kernel(kernel_.name);
   return ok();
 }
 
@@ -135,12 +134,12 @@ Status Emulation::choose_shape() {
   for (std::size_t i = 0; i < kernel_.block.size(); ++i)
     needed[i] = static_cast<std::uint32_t>(std::clamp<std::int64_t>(kernel_.block[i], 0, 1 << 20));
   if (!options_.block && kernel_.block.empty()) {
-    return mistake("how many threads a block (--block X,Y,Z)? " + kernel_.name + " takes at most " +
+    return mistake("how many threads a block (--block X,Y,Z)? " + name_ + " takes at most " +
                    std::to_string(kernel_.threads_max));
   }
   block_ = options_.block ? *options_.block : needed;
   if (!kernel_.block.empty() && block_ != needed) {
-    return mistake(kernel_.name + " was compiled for blocks of " + std::to_string(needed[0]) + "," +
+    return mistake(name_ + " was compiled for blocks of " + std::to_string(needed[0]) + "," +
                    std::to_string(needed[1]) + "," + std::to_string(needed[2]) + " threads");
   }
   return ok();
@@ -163,16 +162,16 @@ Status Emulation::read_arguments() {
         static_cast<std::uint64_t>(argument.size) > argument_bytes_max || (pointer && argument.size != 8))
       return Error(ErrorCode::corrupt, "the object's notes place an argument nowhere");
     if (!pointer && argument.kind != "by_value")
-      return Error(ErrorCode::unsupported, kernel_.name + " takes an argument of the kind " + argument.kind);
+      return Error(ErrorCode::unsupported, name_ + " takes an argument of the kind " + argument.kind);
     places_.push_back({static_cast<std::uint64_t>(argument.offset), static_cast<std::uint64_t>(argument.size), pointer});
   }
   if (options_.arguments.size() != places_.size()) {
-    return mistake(kernel_.name + " takes " + std::to_string(places_.size()) + " arguments (" + argument_list() + "); " +
+    return mistake(name_ + " takes " + std::to_string(places_.size()) + " arguments (" + argument_list() + "); " +
                    std::to_string(options_.arguments.size()) + " given (--arg)");
   }
   for (std::size_t i = 0; i < places_.size(); ++i) {
     KILN_TRY(auto argument, parse_launch_argument(options_.arguments[i]));
-    const auto which = "argument " + std::to_string(i) + " of " + kernel_.name + " is ";
+    const auto which = "argument " + std::to_string(i) + " of " + name_ + " is ";
     if (argument.pointer != places_[i].pointer)
       return mistake(which + (places_[i].pointer ? "a pointer" : std::to_string(places_[i].size) + " bytes by value") +
                      ", \"" + argument.text + "\" is " + (argument.pointer ? "memory" : "a value"));
@@ -219,6 +218,8 @@ Status Emulation::start_card() {
   KILN_CHECK(set("check", options_.check));
   KILN_CHECK(set("seed", options_.seed));
   KILN_CHECK(set("budget", options_.budget));
+  KILN_CHECK(set("print_bytes", options_.print_bytes));
+  KILN_CHECK(set("print_file", options_.printed));
   KILN_CHECK(set("profile", "1"));
   KILN_CHECK(check(table_.hipInit(0), "hipInit"));
   return check(table_.hipSetDevice(0), "hipSetDevice");
@@ -268,8 +269,17 @@ Status Emulation::read_back() {
   return ok();
 }
 
+// A kernel that cannot print leaves no file.
+Result<std::optional<std::string>> Emulation::kernel_output() const {
+  if (options_.printed.empty()) return std::optional<std::string>();
+  if (::access(options_.printed.c_str(), F_OK) != 0) return std::optional<std::string>(std::string());
+  KILN_TRY(const auto bytes, read_file(options_.printed));
+  return std::optional<std::string>(std::string(text(bytes)));
+}
+
 Result<std::string> Emulation::result() {
   const auto& r = kernel_.resources;
+  KILN_TRY(const auto output, kernel_output());
   Json profiles = Json::parse(text_of(table_.profiles), nullptr, false);
   if (profiles.is_discarded()) return Error(ErrorCode::corrupt, "the emulated card's counters are no JSON");
   Json printed = Json::array();
@@ -281,8 +291,9 @@ Result<std::string> Emulation::result() {
     const auto& text = options_.prints[static_cast<std::size_t>(&print - prints_.data())];
     printed.push_back({{"argument", print.argument}, {"print", text}, {"values", std::move(values)}});
   }
-  Json result{{"kernel", kernel_.name}, {"grid", grid_}, {"block", block_}, {"printed", std::move(printed)},
+  Json result{{"kernel", kernel_.name}, {"name", name_}, {"grid", grid_}, {"block", block_}, {"printed", std::move(printed)},
               {"profiles", std::move(profiles)}, {"fault", fault_.empty() ? Json(nullptr) : Json(fault_)}};
+  result["output"] = output ? Json(*output) : Json(nullptr);
   result["resources"] = {{"vgprs", r.vgprs}, {"agprs", r.agprs}, {"sgprs", r.sgprs}, {"vgpr_spills", r.vgpr_spills},
                          {"sgpr_spills", r.sgpr_spills}, {"scratch_bytes", r.scratch_bytes}};
   return result.dump(-1, ' ', false, Json::error_handler_t::replace);

@@ -1,5 +1,6 @@
 #include "engine/device/hip/hip_buffer.hpp"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -70,6 +71,17 @@ Result<std::shared_ptr<Buffer>> Buffer::open(const Table& table, IpcMemory& memo
   return buffer;
 }
 
+// On a stream of its own, which waits for no other; the emulated card's new memory is zero, and none of it is touched.
+Status Buffer::clear(const Table& table, void* pointer, std::uint64_t size) {
+  if (table.emulated()) return ok();
+  Stream stream = nullptr;
+  KILN_CHECK(table.check(table.hipStreamCreateWithFlags(&stream, stream_non_blocking), "hipStreamCreateWithFlags"));
+  Status status = table.check(table.hipMemsetAsync(pointer, 0, size, stream), "hipMemsetAsync");
+  if (status) status = table.check(table.hipStreamSynchronize(stream), "hipStreamSynchronize");
+  (void)table.hipStreamDestroy(stream);
+  return status;
+}
+
 Result<std::shared_ptr<Buffer>> Buffer::allocate(const Table& table, IpcMemory& memory, std::uint64_t size,
                                                  IpcHandle& handle, const LetGo& let_go) {
   void* pointer = nullptr;
@@ -78,8 +90,7 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate(const Table& table, IpcMemory& 
   auto buffer = on_card(table, reinterpret_cast<std::uint64_t>(pointer), size, [&table, pointer] {
     (void)table.hipFree(pointer);
   });
-  Status status = table.check(table.hipMemset(pointer, 0, size), "hipMemset");
-  if (status) status = table.check(table.hipStreamSynchronize(nullptr), "hipStreamSynchronize");
+  Status status = clear(table, pointer, size);
   if (status) status = table.check(table.hipIpcGetMemHandle(&bytes, pointer), "hipIpcGetMemHandle");
   if (!status) {
     let_go(std::move(buffer));
@@ -94,6 +105,21 @@ Result<std::shared_ptr<Buffer>> Buffer::allocate(const Table& table, IpcMemory& 
   return buffer;
 }
 
+namespace {
+
+// A card maps what it imports for writing. A dma-buf has no seals, and its access mode says nothing.
+Status check_importable(int fd) {
+  const int seals = ::fcntl(fd, F_GET_SEALS);
+  if (seals < 0) return ok();
+  const bool sealed = (seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE)) != 0;
+  if (!sealed && (::fcntl(fd, F_GETFL) & O_ACCMODE) == O_RDWR) return ok();
+  return Error(ErrorCode::invalid_argument, std::string("the descriptor's memory ") +
+               (sealed ? "is sealed against writing" : "is open for reading only") +
+               ", and a card imports memory that it can write: hand it over without \"device\", as input only");
+}
+
+}  // namespace
+
 Result<std::shared_ptr<Buffer>> Buffer::import(const Table& table, int fd, std::uint64_t offset, std::uint64_t size,
                                                const LetGo& let_go) {
   if (table.hipImportExternalMemory == nullptr || table.hipExternalMemoryGetMappedBuffer == nullptr ||
@@ -106,6 +132,7 @@ Result<std::shared_ptr<Buffer>> Buffer::import(const Table& table, int fd, std::
   if (size == 0 || offset > bytes || size > bytes - offset)
     return Error(ErrorCode::invalid_argument, std::to_string(size) + " bytes at offset " + std::to_string(offset) +
                  " are not inside the descriptor's memory, which has " + std::to_string(bytes) + " bytes");
+  KILN_CHECK(check_importable(fd));
   UniqueFd given(os::duplicate(fd, 0));
   if (!given) return errno_error(errno, "duplicate the descriptor");
   ExternalMemoryDescription description{};

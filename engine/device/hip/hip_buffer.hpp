@@ -50,6 +50,7 @@ class Buffer {
   static std::shared_ptr<Buffer> on_card(const Table& table, std::uint64_t address, std::uint64_t size,
                                          std::function<void()> release);
   Status attach();
+  static Status clear(const Table& table, void* pointer, std::uint64_t size);
 
   const Table& table_;
   FencedMapping mapping_;

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 
+#include "engine/device/hip/card_facts.hpp"
 #include "engine/device/hip/hip_lane.hpp"
 #include "engine/device/hip/releaser.hpp"
 #include "engine/device/launch_arguments.hpp"
@@ -29,7 +30,8 @@ class HipDevice : public Device {
   Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override;
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
-  Status unmap(BufferId buffer) override;
+  using Device::unmap;
+  Status unmap(BufferId buffer, std::shared_ptr<const void> until_free) override;
   Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) override;
   Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size) override;
   Result<AllocatedBuffer> allocate(std::uint64_t size) override;
@@ -78,30 +80,16 @@ Status HipDevice::open() {
     return Error(ErrorCode::unknown_target, "no card " + std::to_string(ordinal_) + ": HIP shows " +
                  std::to_string(count));
   KILN_CHECK(choose());
-  char facts[4096] = {};   // larger than any version's struct
-  const bool now = table_.hipGetDevicePropertiesR0600 != nullptr;
-  const auto get = now ? table_.hipGetDevicePropertiesR0600 : table_.hipGetDeviceProperties;
-  KILN_CHECK(table_.check(get(facts, ordinal_), "hipGetDeviceProperties"));
-  const auto text_at = [&](std::size_t offset) { return std::string(facts + offset, ::strnlen(facts + offset, 255)); };
-  info_.target = text_at(now ? properties::arch_name : properties::old::arch_name);
-  KILN_TRY(target_, target::parse_target(info_.target));
-  int compute_units = 0;
-  KILN_CHECK(table_.check(table_.hipDeviceGetAttribute(&compute_units, attribute::compute_units, ordinal_),
-                          "hipDeviceGetAttribute"));
-  std::size_t bytes = 0;
-  KILN_CHECK(table_.check(table_.hipDeviceTotalMem(&bytes, ordinal_), "hipDeviceTotalMem"));
-  char bus[64] = {};
-  KILN_CHECK(table_.check(table_.hipDeviceGetPCIBusId(bus, sizeof bus - 1, ordinal_), "hipDeviceGetPCIBusId"));
-  Uuid uuid{};
-  const bool named = table_.hipDeviceGetUuid != nullptr && table_.hipDeviceGetUuid(&uuid, ordinal_) == success;
-  const std::string letters(uuid.bytes, ::strnlen(uuid.bytes, sizeof uuid.bytes));
-  const bool printable = std::all_of(letters.begin(), letters.end(), [](unsigned char c) { return c > 32 && c < 127; });
-  if (!named) info_.uuid = bus;
-  else info_.uuid = "GPU-" + (printable ? letters : to_hex(view(std::string_view(uuid.bytes, sizeof uuid.bytes))));
+  KILN_TRY(auto facts, read_card(table_, ordinal_));
+  KILN_TRY(target_, target::parse_target(facts.target));
   info_.name = table_.emulated() ? "emu:" + target_.arch : "hip:" + std::to_string(ordinal_);
-  info_.compute_units = compute_units;
-  info_.memory_bytes = bytes;
-  info_.description = text_at(0) + ", " + std::to_string(compute_units) + " compute units, " + bus;
+  info_.target = std::move(facts.target);
+  info_.uuid = facts.identity.uuid;
+  info_.pci = facts.identity.pci;
+  info_.compute_units = facts.compute_units;
+  info_.memory_bytes = facts.memory_bytes;
+  info_.description = facts.name + ", " + std::to_string(facts.compute_units) + " compute units, " + info_.pci;
+  info_.cards = read_identities(table_, count);
   return ok();
 }
 
@@ -179,13 +167,18 @@ Status HipDevice::read(BufferId buffer, std::uint64_t offset, std::uint64_t byte
   return found->read(offset, bytes, fd);
 }
 
-Status HipDevice::unmap(BufferId buffer) {
-  std::shared_ptr<const Buffer> last;
+Status HipDevice::unmap(BufferId buffer, std::shared_ptr<const void> until_free) {
+  struct Last {
+    std::shared_ptr<const void> until_free;   // goes after the buffer
+    std::shared_ptr<const Buffer> buffer;
+  };
+  auto last = std::make_shared<Last>();
+  last->until_free = std::move(until_free);
   {
     const std::lock_guard lock(mutex_);
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return Error(ErrorCode::not_found, "no such buffer on the card");
-    last = std::move(found->second);
+    last->buffer = std::move(found->second);
     buffers_.erase(found);
   }
   releaser_.let_go(std::move(last));

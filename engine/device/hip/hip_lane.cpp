@@ -8,6 +8,10 @@ namespace kiln::device::hip {
 namespace {
 
 constexpr auto alone_limit = std::chrono::seconds(10);
+// More launches of a stream wait here without being known to the card, and are not told to be enqueued.
+constexpr std::size_t flights_max = 256;
+
+Error cancelled_launch() { return Error(ErrorCode::cancelled, "the launch was cancelled"); }
 
 }  // namespace
 
@@ -18,8 +22,9 @@ Status Gate::enter(const Order& order) {
   // Nobody queues behind one who wants to be alone: what runs may be a launch that waits for ever.
   if (!alone) changed_.wait(lock, free);
   else if (!changed_.wait_for(lock, alone_limit, free))
-    return Error(ErrorCode::busy, "other launches run on the card, and one that is profiled or sets switches runs alone", true);
-  if (order.cancelled.load()) return Error(ErrorCode::cancelled, "the launch was cancelled");
+    return Error(ErrorCode::busy,
+                 "other launches run on the card, and one that is profiled or sets switches runs alone", true);
+  if (order.cancelled.load()) return cancelled_launch();
   ++running_;
   alone_ = alone;
   return ok();
@@ -41,10 +46,17 @@ Lane::~Lane() {
   {
     const std::lock_guard lock(mutex_);
     closing_ = true;
-    if (running_ != nullptr) stop(*running_);
+    for (const auto& flight : flights_) {
+      flight->order->cancelled.store(true);
+      stop(*flight);
+    }
     wake_.notify_all();
   }
-  thread_.join();
+  gate_.look_again();
+  feeder_.join();
+  finisher_.join();
+  for (const auto event : spare_events_) (void)table_.hipEventDestroy(event);
+  if (stream_ != nullptr) (void)table_.hipStreamDestroy(stream_);
 }
 
 void Lane::submit(OrderPtr order) {
@@ -55,77 +67,174 @@ void Lane::submit(OrderPtr order) {
 
 bool Lane::idle() {
   const std::lock_guard lock(mutex_);
-  return queue_.empty() && running_ == nullptr;
+  return queue_.empty() && flights_.empty();
 }
 
 bool Lane::holds(std::uint64_t stream) {
   const std::lock_guard lock(mutex_);
   const auto of_it = [&](const OrderPtr& order) { return order->settings.stream == stream; };
-  return (running_ != nullptr && of_it(running_)) || std::any_of(queue_.begin(), queue_.end(), of_it);
+  return std::any_of(flights_.begin(), flights_.end(), [&](const auto& flight) { return of_it(flight->order); }) ||
+         std::any_of(queue_.begin(), queue_.end(), of_it);
 }
 
 bool Lane::may_run_longer_than(std::chrono::milliseconds limit) {
   const std::lock_guard lock(mutex_);
-  return running_ != nullptr &&
-         (!running_->waits.empty() || std::chrono::steady_clock::now() - running_since_ > limit);
+  const auto now = std::chrono::steady_clock::now();
+  return std::any_of(flights_.begin(), flights_.end(),
+                     [&](const auto& f) { return !f->order->waits.empty() || now - f->since > limit; });
 }
 
 bool Lane::cancel(LaunchId launch) {
   OrderPtr waiting;
   {
     const std::lock_guard lock(mutex_);
-    if (running_ != nullptr && running_->id == launch) {
-      stop(*running_);
+    const auto is_it = [&](const OrderPtr& order) { return order->id == launch; };
+    const auto flying =
+        std::find_if(flights_.begin(), flights_.end(), [&](const auto& flight) { return is_it(flight->order); });
+    if (flying != flights_.end()) {
+      (*flying)->order->cancelled.store(true);
+      stop(**flying);
+      gate_.look_again();
       return true;
     }
-    const auto found = std::find_if(queue_.begin(), queue_.end(),
-                                    [&](const auto& order) { return order->id == launch; });
+    const auto found = std::find_if(queue_.begin(), queue_.end(), is_it);
     if (found == queue_.end()) return false;
     waiting = std::move(*found);
     queue_.erase(found);
   }
-  waiting->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
+  waiting->done(cancelled_launch());
   return true;
 }
 
-void Lane::stop(Order& order) {
-  order.cancelled.store(true);
-  if (table_.cancel != nullptr && stream_ != nullptr) table_.cancel(stream_);
-  gate_.look_again();
+// What lies behind it on the stream is not run either.
+void Lane::stop(const Flight& flight) {
+  // A real card ends a launch between its grids.
+  if (table_.cancel_behind == nullptr || stream_ == nullptr || !flight.behind) return;
+  broken_ = true;
+  table_.cancel_behind(stream_, *flight.behind);
+}
+
+bool Lane::may_follow(const Order& order) const {
+  if (flights_.empty()) return true;
+  const Order& before = *flights_.back()->order;
+  return !broken_ && flights_.size() < flights_max && order.record != nullptr && before.record != nullptr &&
+         !order.settings.alone() && !before.settings.alone() && order.settings.stream == before.settings.stream;
+}
+
+// ---- giving launches to the card -----------------------------------------------------------------------------------
+
+void Lane::feed() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return closing_ || (!queue_.empty() && may_follow(*queue_.front())); });
+    if (closing_) return;
+    const auto flight = std::make_shared<Flight>();
+    flight->order = std::move(queue_.front());
+    queue_.pop_front();
+    flight->since = std::chrono::steady_clock::now();
+    flights_.push_back(flight);
+    lock.unlock();
+    start(*flight);
+    lock.lock();
+    flight->ready = true;
+    if (flight->report && !*flight->report) broken_ = true;
+    wake_.notify_all();
+  }
+}
+
+void Lane::start(Flight& flight) {
+  const Order& order = *flight.order;
+  const auto submitted = [&]() -> Status {
+    KILN_CHECK(open());
+    if (order.settings.alone() && !order.waits.empty())
+      return Error(ErrorCode::unsupported,
+                   "a launch that is profiled or sets switches runs alone: it cannot wait for events");
+    KILN_CHECK(gate_.enter(order));
+    flight.entered = true;
+    KILN_CHECK(take_events(flight));
+    if (order.settings.alone()) return ok();
+    KILN_CHECK(submit_grids(flight));
+    if (order.settings.enqueued) order.settings.enqueued();
+    return ok();
+  }();
+  if (!submitted) flight.report = submitted.error();
+  else if (order.settings.alone()) flight.report = run_alone(flight);
 }
 
 Status Lane::open() {
   if (stream_ != nullptr) return ok();
   Stream stream = nullptr;
   KILN_CHECK(table_.check(table_.hipSetDevice(ordinal_), "hipSetDevice"));
-  if (begin_ == nullptr) KILN_CHECK(table_.check(table_.hipEventCreate(&begin_), "hipEventCreate"));
-  if (end_ == nullptr) KILN_CHECK(table_.check(table_.hipEventCreate(&end_), "hipEventCreate"));
   KILN_CHECK(table_.check(table_.hipStreamCreateWithFlags(&stream, stream_non_blocking), "hipStreamCreateWithFlags"));
   const std::lock_guard lock(mutex_);
   stream_ = stream;
   return ok();
 }
 
-Result<LaunchReport> Lane::run(const Order& order) {
-  KILN_CHECK(open());
-  if (order.settings.alone() && !order.waits.empty())
-    return Error(ErrorCode::unsupported, "a launch that is profiled or sets switches runs alone: it cannot wait for events");
-  KILN_CHECK(gate_.enter(order));
-  Result<LaunchReport> report = [&]() -> Result<LaunchReport> {
-    if (order.settings.alone()) return run_alone(order);
-    KILN_TRY(const double duration, run_grids(order));
-    LaunchReport plain;
-    plain.duration_ms = duration;
-    return plain;
-  }();
-  // Before the gate opens: the report of the fault is the process's too.
-  if (!report) report = explain(std::move(report).error());
-  gate_.leave(order);
-  return report;
+Status Lane::take_events(Flight& flight) {
+  for (Event* const event : {&flight.begin, &flight.end}) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!spare_events_.empty()) {
+        *event = spare_events_.back();
+        spare_events_.pop_back();
+      }
+    }
+    if (*event == nullptr) KILN_CHECK(table_.check(table_.hipEventCreate(event), "hipEventCreate"));
+  }
+  return ok();
+}
+
+void Lane::stop_late(const Flight& flight) {
+  if (!flight.order->cancelled.load()) return;
+  const std::lock_guard lock(mutex_);
+  stop(flight);
+}
+
+// Everything from the first wait to the event behind the last copy.
+Status Lane::submit_grids(Flight& flight) {
+  const Order& order = *flight.order;
+  if (table_.submitted != nullptr) {
+    const std::lock_guard lock(mutex_);
+    flight.behind = table_.submitted(stream_);
+  }
+  for (const auto& event : order.waits)
+    KILN_CHECK(table_.check(table_.hipStreamWaitEvent(stream_, event->get(), 0), "hipStreamWaitEvent"));
+  stop_late(flight);
+  for (const auto& use : order.uses) KILN_CHECK(use.buffer->copy_in(stream_, use.offset, use.bytes));
+  KILN_CHECK(table_.check(table_.hipEventRecord(flight.begin, stream_), "hipEventRecord"));
+  for (std::size_t i = 0; i < order.kernel->launches() && !order.cancelled.load(); ++i) {
+    KILN_CHECK(order.kernel->submit(i, order.values, stream_));
+    stop_late(flight);
+  }
+  KILN_CHECK(table_.check(table_.hipEventRecord(flight.end, stream_), "hipEventRecord"));
+  bool copies = false;
+  for (const auto& use : order.uses) {
+    if (!use.written) continue;
+    copies = copies || use.buffer->staged();
+    KILN_CHECK(use.buffer->copy_out(stream_, use.offset, use.bytes));
+  }
+  if (copies) {
+    KILN_CHECK(table_.check(table_.hipEventCreateWithFlags(&flight.last, event_disable_timing),
+                            "hipEventCreateWithFlags"));
+    KILN_CHECK(table_.check(table_.hipEventRecord(flight.last, stream_), "hipEventRecord"));
+  }
+  if (order.record != nullptr)
+    KILN_CHECK(table_.check(table_.hipEventRecord(order.record->get(), stream_), "hipEventRecord"));
+  return ok();
+}
+
+Result<double> Lane::wait_for(const Flight& flight) const {
+  const Event last = flight.last != nullptr ? flight.last : flight.end;
+  KILN_CHECK(table_.check(table_.hipEventSynchronize(last), "hipEventSynchronize"));
+  float milliseconds = 0;
+  KILN_CHECK(table_.check(table_.hipEventElapsedTime(&milliseconds, flight.begin, flight.end), "hipEventElapsedTime"));
+  return static_cast<double>(milliseconds);
 }
 
 // With the order's switches set, and its counters read.
-Result<LaunchReport> Lane::run_alone(const Order& order) {
+Result<LaunchReport> Lane::run_alone(Flight& flight) {
+  const Order& order = *flight.order;
   if (!table_.emulated())
     return Error(ErrorCode::unsupported, "a real card counts through rocprofv3 and has no switches; an emulated card "
                                          "does: device emu:gfx942");
@@ -137,10 +246,12 @@ Result<LaunchReport> Lane::run_alone(const Order& order) {
   for (const auto& [name, value] : order.settings.switches)
     if (status) status = set(name, value);
   if (status && order.settings.profile) status = set("profile", "1");
+  if (status) status = submit_grids(flight);
+  if (status && order.settings.enqueued) order.settings.enqueued();
   Result<LaunchReport> report = LaunchReport{};
   if (!status) {
     report = std::move(status).error();
-  } else if (auto duration = run_grids(order); !duration) {
+  } else if (auto duration = wait_for(flight); !duration) {
     report = std::move(duration).error();
   } else {
     report->duration_ms = *duration;
@@ -154,45 +265,90 @@ Result<LaunchReport> Lane::run_alone(const Order& order) {
   return report;
 }
 
-void Lane::stop_late(const Order& order) const {
-  if (order.cancelled.load() && table_.cancel != nullptr) table_.cancel(stream_);
-}
+// ---- waiting for them ----------------------------------------------------------------------------------------------
 
-// Everything from the first wait to the event behind the last copy.
-Status Lane::submit_grids(const Order& order) {
-  for (const auto& event : order.waits)
-    KILN_CHECK(table_.check(table_.hipStreamWaitEvent(stream_, event->get(), 0), "hipStreamWaitEvent"));
-  stop_late(order);
-  for (const auto& use : order.uses) KILN_CHECK(use.buffer->copy_in(stream_, use.offset, use.bytes));
-  KILN_CHECK(table_.check(table_.hipEventRecord(begin_, stream_), "hipEventRecord"));
-  for (std::size_t i = 0; i < order.kernel->launches() && !order.cancelled.load(); ++i) {
-    KILN_CHECK(order.kernel->submit(i, order.values, stream_));
-    stop_late(order);
+void Lane::finish() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    wake_.wait(lock, [&] { return (closing_ && flights_.empty()) || (!flights_.empty() && flights_.front()->ready); });
+    if (flights_.empty()) return;
+    const auto flight = flights_.front();
+    lock.unlock();
+    auto report = outcome(*flight);
+    end(flight, std::move(report));
+    lock.lock();
   }
-  KILN_CHECK(table_.check(table_.hipEventRecord(end_, stream_), "hipEventRecord"));
-  for (const auto& use : order.uses)
-    if (use.written) KILN_CHECK(use.buffer->copy_out(stream_, use.offset, use.bytes));
-  if (order.record != nullptr)
-    KILN_CHECK(table_.check(table_.hipEventRecord(order.record->get(), stream_), "hipEventRecord"));
-  return ok();
 }
 
-// Milliseconds that the card took.
-Result<double> Lane::run_grids(const Order& order) {
-  KILN_CHECK(submit_grids(order));
-  if (order.settings.enqueued) order.settings.enqueued();
-  KILN_CHECK(table_.check(table_.hipStreamSynchronize(stream_), "hipStreamSynchronize"));
-  float milliseconds = 0;
-  KILN_CHECK(table_.check(table_.hipEventElapsedTime(&milliseconds, begin_, end_), "hipEventElapsedTime"));
-  return static_cast<double>(milliseconds);
+// Waits for the front one, before the gate opens. What was submitted behind one that failed was passed over.
+Result<LaunchReport> Lane::outcome(Flight& flight) {
+  if (!flight.report) {
+    auto duration = wait_for(flight);
+    if (duration) flight.report = LaunchReport{*duration, {}};
+    else flight.report = std::move(duration).error();
+  }
+  if (*flight.report) return std::move(*flight.report);
+  auto error = std::move(*flight.report).error();
+  const std::lock_guard lock(mutex_);
+  if (failed_) return Error(ErrorCode::cancelled, "an earlier launch of the stream failed or was stopped");
+  return explain(std::move(error));
+}
+
+void Lane::end(const FlightPtr& flight, Result<LaunchReport> report) {
+  Order& order = *flight->order;
+  bool give_up = false;
+  {
+    const std::lock_guard lock(mutex_);
+    const bool stopped = order.cancelled.load();
+    if (!report || (stopped && table_.cancel != nullptr)) broken_ = failed_ = true;
+    if (stopped) report = cancelled_launch();
+    give_up = broken_ && flights_.size() == 1;
+  }
+  // What was submitted still uses the buffers, which are let go next.
+  if (give_up) give_up_stream(order);
+  give_back_events(*flight);
+  if (flight->entered) gate_.leave(order);
+  // The buffers are let go before anybody hears of it: they may be unmapped then.
+  order.uses.clear();
+  order.waits.clear();
+  order.record.reset();
+  order.kernel.reset();
+  {
+    const std::lock_guard lock(mutex_);
+    flights_.pop_front();
+    if (give_up) broken_ = failed_ = false;
+    wake_.notify_all();
+  }
+  order.done(std::move(report));
+}
+
+// The error sticks to it. Nothing is submitted meanwhile: the last launch is still there, and the stream is broken.
+void Lane::give_up_stream(const Order& last) {
+  Stream broken = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    broken = std::exchange(stream_, nullptr);
+  }
+  if (broken == nullptr) return;
+  // What was submitted before a failure may wait for an event for ever.
+  if (table_.cancel != nullptr) table_.cancel(broken);
+  if (table_.cancel != nullptr || last.waits.empty()) (void)table_.hipStreamSynchronize(broken);
+  (void)table_.hipStreamDestroy(broken);
+}
+
+void Lane::give_back_events(const Flight& flight) {
+  if (flight.last != nullptr) (void)table_.hipEventDestroy(flight.last);
+  const std::lock_guard lock(mutex_);
+  for (const auto event : {flight.begin, flight.end})
+    if (event != nullptr) spare_events_.push_back(event);
 }
 
 // With the emulated card's report, whose first line says what happened.
 Error Lane::explain(Error error) const {
-  if (table_.report == nullptr || error.code != ErrorCode::launch_failed) return error;
-  std::string text(table_.report(nullptr, 0), '\0');
+  if (table_.stream_report == nullptr || stream_ == nullptr || error.code != ErrorCode::launch_failed) return error;
+  std::string text(table_.stream_report(stream_, nullptr, 0), '\0');
   if (text.empty()) return error;
-  text.resize(std::min(text.size(), table_.report(text.data(), text.size() + 1)));
+  text.resize(std::min(text.size(), table_.stream_report(stream_, text.data(), text.size() + 1)));
   const auto end = text.find('\n');
   Error told(ErrorCode::launch_failed, text.substr(0, end));
   for (std::size_t at = end; at != std::string::npos;) {
@@ -202,39 +358,6 @@ Error Lane::explain(Error error) const {
     at = next;
   }
   return told;
-}
-
-void Lane::serve() {
-  for (;;) {
-    std::unique_lock lock(mutex_);
-    wake_.wait(lock, [&] { return closing_ || !queue_.empty(); });
-    if (closing_) return;
-    running_ = std::move(queue_.front());
-    running_since_ = std::chrono::steady_clock::now();
-    queue_.pop_front();
-    const OrderPtr order = running_;
-    lock.unlock();
-    auto report = run(*order);
-    lock.lock();
-    running_ = nullptr;
-    const Stream broken = report ? nullptr : stream_;
-    if (!report) stream_ = nullptr;   // the error sticks to it
-    lock.unlock();
-    if (broken != nullptr) {
-      // What was submitted before the failure may wait for an event for ever.
-      if (table_.cancel != nullptr) table_.cancel(broken);
-      // What was submitted still uses the buffers, which are let go next.
-      if (table_.cancel != nullptr || order->waits.empty()) (void)table_.hipStreamSynchronize(broken);
-      (void)table_.hipStreamDestroy(broken);
-    }
-    if (order->cancelled.load()) report = Error(ErrorCode::cancelled, "the launch was cancelled");
-    // The buffers are let go before anybody hears of it: they may be unmapped then.
-    order->uses.clear();
-    order->waits.clear();
-    order->record.reset();
-    order->kernel.reset();
-    order->done(std::move(report));
-  }
 }
 
 }  // namespace kiln::device::hip

@@ -7,6 +7,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -51,12 +52,15 @@ class Gate {
   bool alone_ = false;
 };
 
-// A queue of the card with the thread that feeds it and waits for it.
+// A queue of the card, with a thread that feeds it and one that waits for what it was fed. Launches that record an event
+// are submitted while earlier ones of their stream, which do too, still run: the card orders them. Where one of them fails
+// or is stopped, the card passes over those that were submitted behind it, and they are reported as cancelled. Others are
+// submitted when the queue is empty, so that each fails alone.
 class Lane {
  public:
   // The references outlive it.
   Lane(const Table& table, int ordinal, Gate& gate)
-      : table_(table), ordinal_(ordinal), gate_(gate), thread_([this] { serve(); }) {}
+      : table_(table), ordinal_(ordinal), gate_(gate), feeder_([this] { feed(); }), finisher_([this] { finish(); }) {}
   ~Lane();
   void submit(OrderPtr order);
   [[nodiscard]] bool idle();
@@ -67,16 +71,36 @@ class Lane {
   bool cancel(LaunchId launch);
 
  private:
-  void serve();
+  // An order that the card has, or is just given.
+  struct Flight {
+    OrderPtr order;
+    std::chrono::steady_clock::time_point since;
+    Event begin = nullptr, end = nullptr, last = nullptr;   // around the grids; behind everything (may be `end`)
+    std::optional<std::size_t> behind;                      // how much the emulated stream had been given before
+    bool entered = false;                                   // the gate
+    bool ready = false;                                     // the feeder has submitted it, or failed at that
+    std::optional<Result<LaunchReport>> report;             // known before the card is waited for
+  };
+  using FlightPtr = std::shared_ptr<Flight>;
+
+  void feed();
+  [[nodiscard]] bool may_follow(const Order& order) const;   // with the lock held: whether it may be submitted now
+  void start(Flight& flight);                                // the feeder's: submits it
   Status open();
-  Result<LaunchReport> run(const Order& order);
-  Result<LaunchReport> run_alone(const Order& order);
-  Result<double> run_grids(const Order& order);
-  Status submit_grids(const Order& order);
+  Status take_events(Flight& flight);
+  Status submit_grids(Flight& flight);
+  Result<LaunchReport> run_alone(Flight& flight);
+  Result<double> wait_for(const Flight& flight) const;       // milliseconds that the card took
   // A cancellation that came before something was submitted has found nothing to stop.
-  void stop_late(const Order& order) const;
+  void stop_late(const Flight& flight);
+  void stop(const Flight& flight);                           // with the lock held
+
+  void finish();
+  Result<LaunchReport> outcome(Flight& flight);
+  void end(const FlightPtr& flight, Result<LaunchReport> report);
+  void give_up_stream(const Order& last);
+  void give_back_events(const Flight& flight);
   [[nodiscard]] Error explain(Error error) const;
-  void stop(Order& order);   // with the lock held
 
   const Table& table_;
   const int ordinal_;
@@ -84,12 +108,13 @@ class Lane {
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<OrderPtr> queue_;
-  OrderPtr running_;
-  std::chrono::steady_clock::time_point running_since_;
+  std::deque<FlightPtr> flights_;             // the front one runs
   bool closing_ = false;
+  bool broken_ = false;                       // a launch failed or was stopped: the stream takes no other one
+  bool failed_ = false;                       // and that was reported: later errors of the stream are its consequences
   Stream stream_ = nullptr;                   // made at first use, again after a failure; the mutex guards changes
-  Event begin_ = nullptr, end_ = nullptr;     // the thread's
-  std::thread thread_;                        // last
+  std::vector<Event> spare_events_;
+  std::thread feeder_, finisher_;             // last
 };
 
 }  // namespace kiln::device::hip

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "engine/device/card_names.hpp"
+#include "engine/device/hip/card_facts.hpp"
 #include "engine/device/hip/probe_sharing.hpp"
 
 namespace kiln::device::hip {
@@ -14,29 +16,15 @@ using State = Verdict::State;
 
 constexpr std::size_t bytes = probe_bytes;
 
-std::string properties_text(const Table& table, int ordinal, std::string& name) {
-  char facts[4096] = {};   // larger than any version's struct
-  const bool now = table.hipGetDevicePropertiesR0600 != nullptr;
-  const auto get = now ? table.hipGetDevicePropertiesR0600 : table.hipGetDeviceProperties;
-  if (get(facts, ordinal) != success) return "no properties";
-  const auto text_at = [&](std::size_t offset) { return std::string(facts + offset, ::strnlen(facts + offset, 255)); };
-  const auto value = [&](int which) {
-    int found = 0;
-    return table.hipDeviceGetAttribute(&found, which, ordinal) == success ? std::to_string(found) : std::string("?");
-  };
-  char bus[64] = {};
-  (void)table.hipDeviceGetPCIBusId(bus, sizeof bus - 1, ordinal);
-  std::size_t memory = 0;
-  (void)table.hipDeviceTotalMem(&memory, ordinal);
-  Uuid uuid{};
-  const bool named = table.hipDeviceGetUuid != nullptr && table.hipDeviceGetUuid(&uuid, ordinal) == success;
-  name = text_at(now ? properties::arch_name : properties::old::arch_name);
-  return text_at(0) + ", " + name + ", PCI " + bus + ", UUID " +
-         (named ? std::string(uuid.bytes, ::strnlen(uuid.bytes, sizeof uuid.bytes)) : "none") + ", " +
-         value(attribute::compute_units) + " compute units, wave " + value(attribute::wave) + ", " +
+std::string properties_text(const Table& table, int ordinal) {
+  const auto facts = read_card(table, ordinal);
+  if (!facts) return to_text(facts.error());
+  const auto value = [&](int which) { return attribute_text(table, ordinal, which); };
+  return facts->name + ", " + facts->target + ", PCI " + facts->identity.pci + ", UUID " + facts->identity.uuid + ", " +
+         std::to_string(facts->compute_units) + " compute units, wave " + value(attribute::wave) + ", " +
          value(attribute::lds_per_block) + " bytes of LDS and " + value(attribute::threads_per_block) +
          " threads a block, " + value(attribute::registers_per_block) + " registers, " + value(attribute::clock_khz) +
-         " kHz, " + std::to_string(memory >> 20) + " MiB";
+         " kHz, " + std::to_string(facts->memory_bytes >> 20) + " MiB";
 }
 
 // One card's trials; each gives a Status with what it found as text.
@@ -173,8 +161,7 @@ Result<std::string> Card::peers() {
 }
 
 void Card::try_all() {
-  std::string arch;
-  sink_({State::good, prefix_ + "is", properties_text(table_, ordinal_, arch)});
+  sink_({State::good, prefix_ + "is", properties_text(table_, ordinal_)});
   if (!attempt("memory", [&] { return memory(); }) || !attempt("copies", [&] { return copies(); })) return;
   attempt("client memory", [&] { return client_memory(); }, false);   // buffers are copied then
   if (!attempt("streams", [&] { return streams(); })) return;
@@ -211,10 +198,15 @@ void probe(const ProbeOptions& options, const VerdictSink& sink) {
     return;
   }
   sink({State::good, "cards", std::to_string(count)});
+  int wanted = options.ordinal;
+  if (!options.card.empty()) {
+    const auto found = find_card(read_identities(*table, count), options.card);
+    if (!found) return sink({State::bad, "card " + options.card, to_text(found.error())});
+    wanted = static_cast<int>(*found);
+  }
   for (int ordinal = 0; ordinal < count; ++ordinal)
-    if (options.ordinal < 0 || options.ordinal == ordinal) Card(*table, options, ordinal, sink).try_all();
-  if (options.ordinal >= count)
-    sink({State::bad, "card " + std::to_string(options.ordinal), "there are " + std::to_string(count)});
+    if (wanted < 0 || wanted == ordinal) Card(*table, options, ordinal, sink).try_all();
+  if (wanted >= count) sink({State::bad, "card " + std::to_string(wanted), "there are " + std::to_string(count)});
 }
 
 }  // namespace kiln::device::hip

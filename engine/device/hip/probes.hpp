@@ -17,6 +17,7 @@ using VerdictSink = std::function<void(const Verdict&)>;
 struct ProbeOptions {
   std::string library;          // path of libamdhip64; "": the system's
   int ordinal = -1;             // the card to try; -1: every one
+  std::string card;             // the same by UUID or PCI address (device/card_names.hpp); not empty: in place of `ordinal`
   std::string object, symbol;   // a code object for the card and a kernel in it; empty: no trial of modules
   // Starts the process that opens what this one exports; added to it: the library's path, the card's number.
   std::vector<std::string> second;

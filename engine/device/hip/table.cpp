@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 
 #include <cstring>
+#include <vector>
 
 namespace kiln::device::hip {
 namespace {
@@ -50,7 +51,7 @@ std::string cause_of(const char* call, Code code) {
     return "a handle of this very process cannot be opened; the owner must still run and hold the memory; in "
            "containers both sides need shared IPC, PID and network namespaces; HSA_ENABLE_IPC_MODE_LEGACY must be the "
            "same on both";
-  if (is("hipStreamSynchronize") && code == operating_system)
+  if ((is("hipStreamSynchronize") || is("hipEventSynchronize")) && code == operating_system)
     return "the process that was to record an event which the launch waited for has ended";
   if ((is("hipInit") || is("hipGetDeviceCount")) && (code == no_device || code == not_initialized))
     return "no AMD card is visible: are /dev/kfd and /dev/dri there and may this user open them (groups render, "
@@ -72,23 +73,36 @@ Status Table::check(Code code, const char* call) const {
   return error;
 }
 
+namespace {
+
+// AMD's library by name, or the one at `path`; `which` it is.
+Result<void*> open_library(const std::string& path, std::string& which) {
+  if (!path.empty()) {
+    which = path;
+    if (void* const library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL)) return library;
+    return Error(ErrorCode::not_found, "no HIP runtime could be loaded: " + std::string(dlerror()));
+  }
+  std::string tried;
+  std::vector<std::string> reasons;
+  for (const char* const name : libraries) {
+    which = name;
+    if (void* const library = dlopen(name, RTLD_NOW | RTLD_LOCAL)) return library;
+    tried += (tried.empty() ? "" : ", ") + std::string(name);
+    reasons.emplace_back(dlerror());
+  }
+  Error error(ErrorCode::not_found,
+              "no AMD card can be used: HIP's runtime is not installed (tried " + tried +
+              "); install it (Debian: libamdhip64-5, ROCm: hip-runtime-amd), or use an emulated card, such as "
+              "emu:gfx942");
+  error.context = std::move(reasons);
+  return error;
+}
+
+}  // namespace
+
 Result<Table> load_table(const std::string& path) {
   Table table;
-  void* library = nullptr;
-  std::string tried;
-  if (!path.empty()) {
-    library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-    if (library == nullptr) tried = dlerror();
-    table.path = path;
-  } else {
-    for (const char* name : libraries) {
-      library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-      table.path = name;
-      if (library != nullptr) break;
-      tried += (tried.empty() ? "" : "; ") + std::string(dlerror());
-    }
-  }
-  if (library == nullptr) return Error(ErrorCode::not_found, "no HIP runtime could be loaded: " + tried);
+  KILN_TRY(void* const library, open_library(path, table.path));
   std::string missing;
   const auto take = [&](auto& function, const char* name, bool needed) {
     function = reinterpret_cast<std::remove_reference_t<decltype(function)>>(find(library, name));
@@ -103,8 +117,11 @@ Result<Table> load_table(const std::string& path) {
   take(table.hipGetErrorName, "hipGetErrorName", true);
   take(table.hipGetErrorString, "hipGetErrorString", true);
   take(table.report, "kiln_emulator_report", false);
+  take(table.stream_report, "kiln_emulator_stream_report", false);
   take(table.message, "kiln_emulator_message", false);
   take(table.cancel, "kiln_emulator_cancel", false);
+  take(table.cancel_behind, "kiln_emulator_cancel_behind", false);
+  take(table.submitted, "kiln_emulator_submitted", false);
   take(table.set_switch, "kiln_emulator_set_option", false);
   take(table.profiles, "kiln_emulator_profiles", false);
   take(table.clear, "kiln_emulator_clear", false);

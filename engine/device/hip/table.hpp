@@ -17,8 +17,11 @@ struct Table {
   const char* (*hipGetErrorString)(Code) = nullptr;
   // Of the emulated card only (engine/emulator/hip/control.hpp).
   std::size_t (*report)(char*, std::size_t) = nullptr;
+  std::size_t (*stream_report)(void*, char*, std::size_t) = nullptr;
   std::size_t (*message)(char*, std::size_t) = nullptr;
   void (*cancel)(void*) = nullptr;
+  void (*cancel_behind)(void*, std::size_t) = nullptr;
+  std::size_t (*submitted)(void*) = nullptr;
   int (*set_switch)(const char*, const char*) = nullptr;
   std::size_t (*profiles)(char*, std::size_t) = nullptr;
   void (*clear)() = nullptr;
@@ -31,7 +34,8 @@ struct Table {
 
 // Loads `path`, or libamdhip64.so.7, .6, .5 where it is empty. Functions are looked up in the versions that the library
 // has given them before the unversioned name: one of HIP 6 also exports old layouts. The library stays loaded. Errors:
-// not_found (with the loader's words), unsupported (a function that Kiln needs is missing).
+// not_found (what was tried, with the loader's words and what to install), unsupported (a function that Kiln needs is
+// missing).
 Result<Table> load_table(const std::string& path);
 
 // What is known to be behind a failing call, "" where nothing is.

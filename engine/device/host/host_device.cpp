@@ -91,7 +91,8 @@ class HostDevice : public Device {
   Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override;
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
-  Status unmap(BufferId buffer) override;
+  using Device::unmap;
+  Status unmap(BufferId buffer, std::shared_ptr<const void> until_free) override;
   LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                   LaunchDone done) override;
   void cancel(LaunchId launch) override;
@@ -176,7 +177,7 @@ Result<BufferId> HostDevice::map(int fd, std::uint64_t offset, std::uint64_t siz
   return id;
 }
 
-Status HostDevice::unmap(BufferId buffer) {
+Status HostDevice::unmap(BufferId buffer, std::shared_ptr<const void> /*until_free*/) {
   const std::lock_guard lock(mutex_);
   if (buffers_.erase(buffer) == 0) return Error(ErrorCode::not_found, "no such buffer on the host device");
   return {};

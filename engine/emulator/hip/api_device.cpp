@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "engine/emulator/hip/calls.hpp"
+#include "engine/emulator/hip/registry.hpp"
 
 using namespace kiln;
 using namespace kiln::emulator;
@@ -179,6 +180,8 @@ constexpr Named errors[] = {
     {hip::out_of_memory, "hipErrorOutOfMemory", "out of memory"},
     {hip::not_initialized, "hipErrorNotInitialized", "initialization error"},
     {hip::invalid_configuration, "hipErrorInvalidConfiguration", "invalid configuration argument"},
+    {invalid_symbol, "hipErrorInvalidSymbol", "invalid device symbol"},
+    {invalid_device_function, "hipErrorInvalidDeviceFunction", "invalid device function"},
     {hip::invalid_device_pointer, "hipErrorInvalidDevicePointer", "invalid device pointer"},
     {hip::invalid_memcpy_direction, "hipErrorInvalidMemcpyDirection", "invalid copy direction for memcpy"},
     {hip::no_device, "hipErrorNoDevice", "no ROCm-capable device is detected"},

@@ -226,8 +226,18 @@ hip::Code Runtime::sticking_error(int device) {
   return hip::success;
 }
 
+namespace {
+
+// With its line of the source in launches that are profiled: only their objects' line tables are read.
+std::string fault_text(const LoadedFunction& function, const FaultReport& fault, bool with_line) {
+  const auto lines = with_line ? function.module->program->lines_of(*function.kernel, fault) : std::string();
+  return fault.text + (lines.empty() ? "" : "\n  source: " + lines);
+}
+
+}  // namespace
+
 hip::Code Runtime::launch(const LoadedFunction& function, const Geometry& geometry, Bytes arguments,
-                          const Stream& stream) {
+                          Stream& stream) {
   LaunchOrder order;
   order.core = core_;
   order.workers = workers_.get();
@@ -242,7 +252,7 @@ hip::Code Runtime::launch(const LoadedFunction& function, const Geometry& geomet
   auto result = run_launch(order);
   std::string report;
   if (!result) report = "kernel " + function.kernel->name + ": " + result.error().message;
-  else if (result->fault) report = result->fault->text;
+  else if (result->fault) report = fault_text(function, *result->fault, order.options.profile);
   else if (result->cancelled) report = "kernel " + function.kernel->name + " was cancelled";
   if (!report.empty()) std::fprintf(stderr, "kiln's emulated card: %s\n", report.c_str());
   std::shared_ptr<Profile> profile;
@@ -256,6 +266,7 @@ hip::Code Runtime::launch(const LoadedFunction& function, const Geometry& geomet
     if (profiles_.size() > profiles_max) profiles_.pop_front();
   }
   if (report.empty()) return hip::success;
+  stream.keep_report(report);
   report_ = std::move(report);
   return hip::launch_failure;
 }
@@ -290,7 +301,7 @@ void Runtime::clear() {
     report_.clear();
     profiles_.clear();
   }
-  for (const auto& stream : streams_of(-1)) stream->clear_error();
+  for (const auto& stream : streams_of(-1)) stream->clear_error();   // and its report
 }
 
 }  // namespace kiln::emulator

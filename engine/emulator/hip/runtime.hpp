@@ -65,8 +65,8 @@ class Runtime {
   hip::Code synchronize(int device);
   [[nodiscard]] hip::Code sticking_error(int device);
 
-  // Runs a launch on the calling (a stream's) thread; keeps its report and profile.
-  hip::Code launch(const LoadedFunction& function, const Geometry& geometry, Bytes arguments, const Stream& stream);
+  // Runs a launch on the calling thread, the stream's; keeps its report, with the stream too, and its profile.
+  hip::Code launch(const LoadedFunction& function, const Geometry& geometry, Bytes arguments, Stream& stream);
   // Whether [address, address + bytes) is memory that the cards know: allocated, registered, or of a module's image.
   bool known(const void* address, std::size_t bytes);
 

@@ -4,12 +4,18 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <climits>
 #include <ctime>
 
 #include "engine/emulator/machine/memory.hpp"
 
 namespace kiln::emulator {
+namespace {
+
+thread_local const Stream* own_stream = nullptr;
+
+}  // namespace
 
 Stream::~Stream() {
   {
@@ -57,22 +63,38 @@ hip::Code Stream::error() const {
 void Stream::clear_error() {
   const std::lock_guard lock(mutex_);
   error_ = hip::success;
+  report_.clear();
 }
 
-void Stream::cancel() {
+std::string Stream::report() const {
   const std::lock_guard lock(mutex_);
+  return report_;
+}
+
+void Stream::keep_report(const std::string& text) {
+  const std::lock_guard lock(mutex_);
+  if (report_.empty()) report_ = text;
+}
+
+hip::Code Stream::error_here() { return own_stream == nullptr ? hip::success : own_stream->error(); }
+
+void Stream::cancel_behind(std::uint64_t count) {
+  const std::lock_guard lock(mutex_);
+  const bool older = completed_ < cancelled_until_;   // one that is not over yet
+  cancelled_from_ = older ? std::min(cancelled_from_, count) : count;
   cancelled_until_ = submitted_;
-  if (completed_ < submitted_) cancelled_.store(true);
+  if (next_is_cancelled()) cancelled_.store(true);
 }
 
 void Stream::serve() {
+  own_stream = this;
   std::unique_lock lock(mutex_);
   for (;;) {
     changed_.wait(lock, [&] { return closing_ || !queue_.empty(); });
     if (queue_.empty()) return;
     Item item = std::move(queue_.front());
     queue_.pop_front();
-    cancelled_.store(completed_ < cancelled_until_);
+    cancelled_.store(next_is_cancelled());
     lock.unlock();
     for (const auto& mark : item.after) mark.stream->wait_for(mark.ticket);
     item.after.clear();
@@ -149,6 +171,7 @@ Stream::Work Event::record() {
     {
       const std::lock_guard lock(record->mutex);
       record->done = true;
+      record->error = Stream::error_here();
       record->time = std::chrono::steady_clock::now();
       record->changed.notify_all();
     }
@@ -168,7 +191,7 @@ Event::Waiter Event::waiter() const {
     std::unique_lock lock(record->mutex);
     while (!record->changed.wait_for(lock, look_again, [&] { return record->done; }))
       if (is_set(cancelled)) return hip::launch_failure;
-    return hip::success;
+    return cancelled == nullptr ? record->error : hip::success;
   };
 }
 
@@ -178,7 +201,7 @@ hip::Code Event::query() const {
   const auto record = last();
   if (record == nullptr) return hip::success;
   const std::lock_guard lock(record->mutex);
-  return record->done ? hip::success : hip::not_ready;
+  return record->done ? record->error : hip::not_ready;
 }
 
 hip::Code Event::elapsed(const Event& from, const Event& to, float& milliseconds) {

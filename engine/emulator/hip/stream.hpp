@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -43,7 +44,13 @@ class Stream {
   hip::Code synchronize() const;
   [[nodiscard]] hip::Code error() const;
   void clear_error();
-  void cancel();                         // what is queued by now: launches stop, see cancelled()
+  // What the first launch that failed had to say, "" while none has.
+  [[nodiscard]] std::string report() const;
+  void keep_report(const std::string& text);
+  // The error that sticks to the stream whose thread calls, by the work that it has done; success on other threads.
+  static hip::Code error_here();
+  // What was submitted by now, but for the first `count` items: launches stop, see cancelled().
+  void cancel_behind(std::uint64_t count);
   [[nodiscard]] const std::atomic<bool>& cancelled() const { return cancelled_; }
 
  private:
@@ -53,15 +60,20 @@ class Stream {
     bool always = false;
   };
   void serve();
+  [[nodiscard]] bool next_is_cancelled() const {
+    return completed_ >= cancelled_from_ && completed_ < cancelled_until_;
+  }
 
   const int device_;
   const bool blocking_;
   mutable std::mutex mutex_;
   mutable std::condition_variable changed_;
   std::deque<Item> queue_;
-  std::uint64_t submitted_ = 0, completed_ = 0, cancelled_until_ = 0;
+  std::uint64_t submitted_ = 0, completed_ = 0;
+  std::uint64_t cancelled_from_ = 0, cancelled_until_ = 0;   // items of those numbers
   std::atomic<bool> cancelled_{false};   // of the item that runs
   hip::Code error_ = hip::success;
+  std::string report_;
   bool closing_ = false;
   std::thread thread_;                   // last: it uses everything above
 };
@@ -90,9 +102,11 @@ class Event {
   // What a stream runs to complete the record that begins here.
   Stream::Work record();
   // Waits for the last record before this call; at once where there is none. operating_system: its process has ended;
-  // launch_failure: `cancelled` (null: never) became true, which it looks at fifty times a second.
+  // launch_failure: `cancelled` became true, which it looks at fifty times a second. Who waits without a stream (null)
+  // is told the error that stuck to the recording stream, of this process, by then.
   using Waiter = std::function<hip::Code(const std::atomic<bool>* cancelled)>;
   [[nodiscard]] Waiter waiter() const;
+  // not_ready, or as who waits without a stream is told.
   [[nodiscard]] hip::Code query() const;
   // Both recorded, complete and timed.
   static hip::Code elapsed(const Event& from, const Event& to, float& milliseconds);
@@ -102,6 +116,7 @@ class Event {
     std::mutex mutex;
     std::condition_variable changed;
     bool done = false;
+    hip::Code error = hip::success;      // of the stream when the record was complete
     std::chrono::steady_clock::time_point time;
   };
   [[nodiscard]] std::shared_ptr<Record> last() const;

@@ -29,6 +29,14 @@ TEST(HipTable, NamesWhatIsMissing) {
   EXPECT_NE(other.error().message.find("hipModuleLaunchKernel"), std::string::npos) << other.error().message;
 }
 
+TEST(HipTable, NamesWhatWasTriedAndWhatToInstall) {
+  const auto none = hip::load_table("");
+  if (none) GTEST_SKIP() << "AMD's library is installed: " << none->path;
+  EXPECT_EQ(none.error().code, ErrorCode::not_found);
+  for (const char* part : {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "install it", "emu:gfx942"})
+    EXPECT_NE(none.error().message.find(part), std::string::npos) << none.error().message;
+}
+
 TEST(HipTable, FailuresNameCallErrorAndCause) {
   hip::Table table;
   table.hipGetErrorName = [](hip::Code) -> const char* { return "hipErrorInvalidValue"; };
@@ -165,6 +173,65 @@ TEST_F(HipDeviceTest, AFaultFailsItsLaunchAlone) {
   EXPECT_NE(wrong.error().context[0].find("kernel scale_add, block (3, 0, 0)"), std::string::npos);
   const auto right = launch(*kernel, {range(out, n * 4), range(in, n * 4), scalar(1), scalar(n)}).get();
   EXPECT_TRUE(right) << to_text(right.error());
+}
+
+TEST_F(HipDeviceTest, FaultsOfTwoStreamsAreEachToldInTheirOwnWords) {
+  constexpr std::uint32_t n = 1000;
+  const auto kernel = device_->load(metadata("scale_add", n), object());
+  ASSERT_TRUE(kernel) << to_text(kernel.error());
+  const auto small = device_->load(metadata("scale_add", n / 2), object());
+  ASSERT_TRUE(small) << to_text(small.error());
+  const auto out = buffer(n * 4), in = buffer(n * 4), half_out = buffer(n * 2), half_in = buffer(n * 2);
+  for (int round = 0; round < 30; ++round) {
+    auto one = launch(*kernel, {range(out, n * 4), range(in, n * 4), scalar(1), scalar(1024)}, 1);
+    auto two = launch(*small, {range(half_out, n * 2), range(half_in, n * 2), scalar(1), scalar(512)}, 2);
+    const auto first = one.get(), second = two.get();
+    ASSERT_FALSE(first);
+    ASSERT_FALSE(second);
+    ASSERT_NE(first.error().message.find("a 4000-byte range"), std::string::npos) << to_text(first.error());
+    ASSERT_NE(second.error().message.find("a 2000-byte range"), std::string::npos) << to_text(second.error());
+  }
+}
+
+// The library's own word: of the stream, whatever failed since on others.
+TEST(EmulatedLibrary, KeepsAReportForEachStream) {
+  ::setenv("KILN_EMULATOR_TARGETS", "gfx942", 1);
+  const auto loaded = hip::load_table(library);
+  ASSERT_TRUE(loaded) << to_text(loaded.error());
+  const auto& hip = *loaded;
+  const auto image = read_file(std::string(KILN_SOURCE_DIR) + "/tests/unit/emulator/corpus/launch_gfx942.co");
+  ASSERT_TRUE(image);
+  hip::Module module = nullptr;
+  hip::Function function = nullptr;
+  ASSERT_EQ(hip.hipModuleLoadData(&module, image->data()), hip::success);
+  ASSERT_EQ(hip.hipModuleGetFunction(&function, module, "scale_add"), hip::success);
+  const auto said = [&](hip::Stream stream) {
+    std::string text(hip.stream_report(stream, nullptr, 0), '\0');
+    hip.stream_report(stream, text.data(), text.size() + 1);
+    return text;
+  };
+  std::vector<hip::Stream> streams(3);
+  for (auto& stream : streams)
+    ASSERT_EQ(hip.hipStreamCreateWithFlags(&stream, hip::stream_non_blocking), hip::success);
+  // A kernel that writes over the end of memory of its own size.
+  const auto fail = [&](hip::Stream stream, std::uint32_t count) {
+    void* memory = nullptr;
+    ASSERT_EQ(hip.hipMalloc(&memory, count * 4), hip::success);
+    std::uint32_t one = 1, more = count + 256;
+    void* parameters[] = {&memory, &memory, &one, &more};
+    ASSERT_EQ(hip.hipModuleLaunchKernel(function, (more + 255) / 256, 1, 1, 256, 1, 1, 0, stream, parameters, nullptr),
+              hip::success);
+    EXPECT_EQ(hip.hipStreamSynchronize(stream), hip::launch_failure);
+    EXPECT_EQ(hip.hipFree(memory), hip::success);
+  };
+  fail(streams[0], 1000);
+  fail(streams[1], 500);
+  EXPECT_NE(said(streams[0]).find("a 4000-byte allocation"), std::string::npos) << said(streams[0]);
+  EXPECT_NE(said(streams[1]).find("a 2000-byte allocation"), std::string::npos) << said(streams[1]);
+  EXPECT_EQ(said(streams[2]), "");
+  for (const auto stream : streams) ASSERT_EQ(hip.hipStreamDestroy(stream), hip::success);
+  EXPECT_EQ(said(streams[0]), "");
+  ASSERT_EQ(hip.hipModuleUnload(module), hip::success);
 }
 
 TEST_F(HipDeviceTest, EndlessKernelsAreCancelled) {

@@ -285,6 +285,16 @@ TEST_F(Process, AnObjectThatNoFrameHoldsIsRefused) {
   EXPECT_EQ(device_pid(), pid);
 }
 
+TEST_F(Process, AnAnswerThatIsTooLargeIsAnErrorOfItsLaunch) {
+  const auto report = launch(load("talk")).get();
+  ASSERT_FALSE(report);
+  EXPECT_EQ(report.error().code, ErrorCode::resource_limit);
+  EXPECT_NE(report.error().message.find("too large"), std::string::npos);
+  const auto pid = device_pid();
+  EXPECT_EQ(launch(load("talk")).get().error().code, ErrorCode::resource_limit);
+  EXPECT_EQ(device_pid(), pid);   // it goes on
+}
+
 TEST_F(Process, ItsEndAnswersEverything) {
   auto result = launch(load("wait"));
   const int pid = device_pid();

@@ -1,0 +1,78 @@
+// One launch on its way through the service. Internal to the room.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/service/report.hpp"
+#include "api/service/state.hpp"
+
+namespace kiln::service {
+
+// One argument of a launch: a range of a buffer, or a scalar's bytes.
+struct Argument {
+  std::shared_ptr<Buffer> buffer;
+  std::uint64_t offset = 0, bytes = 0;
+  Access access = Access::read;
+  Bytes scalar;
+};
+
+enum class LaunchPurpose : std::uint8_t { run, verify, profile };
+
+struct LaunchJob {
+  std::unique_ptr<Ahead> ahead;            // first: what is in order behind it starts when all else is given back
+  TurnPtr turn;
+  CallPtr call;
+  std::shared_ptr<const jit::Kernel> kernel;
+  std::shared_ptr<const bound::Program> program;
+  std::string device_name;
+  device::Device* device = nullptr;
+  jit::LoadedKernelPtr loaded;
+  std::vector<Argument> arguments;
+  LaunchPurpose purpose = LaunchPurpose::run;
+  std::uint64_t stream = 0;                // the connection's name of it
+  device::LaunchSettings settings;
+  std::vector<std::shared_ptr<CardEvent>> events;  // those that `settings` names
+  bool enqueued = false;                   // and answered; of the device's thread
+  bool finished = false;                   // with the service's lock
+  bool late = false;                       // stopped at its deadline; with the service's lock
+  std::uint64_t deadline_entry = 0;        // in the deadline watch, where it records an event; with the service's lock
+  MemoryShare before_memory;
+  // verify, capture: the tensors as they were, and are where they cannot be mapped; one a tensor.
+  std::vector<UniqueFd> before, after;
+  CaptureWish capture;
+  std::shared_ptr<const KernelSource> source;
+  double launch_ms = 0;
+
+  // What it holds is free when the client knows; then the next one starts.
+  void answer(Reply reply);
+  [[nodiscard]] const std::string& name(std::size_t index) const {
+    return tensor_name(kernel->metadata, program.get(), index);
+  }
+  [[nodiscard]] bool has_argument(const std::string& wanted) const;
+  [[nodiscard]] bool copies() const;       // whether the daemon copies a buffer in and out
+};
+using JobPtr = std::shared_ptr<LaunchJob>;
+
+// Whether the device counts what it executes and takes switches.
+bool counts(const std::string& device_name);
+
+// launch_parameters.cpp: what a request says, checked; errors are located.
+Status read_arguments(LaunchJob& job);
+Status read_settings(LaunchJob& job);      // "switches", of the emulated card
+Status read_events(LaunchJob& job);        // "wait" and "event"
+
+// launch_answers.cpp: what goes before the launch and what is answered after it.
+Status copy_in(LaunchJob& job);
+Status copy_out(LaunchJob& job);
+// A copy of every tensor as the launch finds it; it counts as the clients' buffers do.
+Status take_before(LaunchJob& job);
+// Answers, with the launch as a file where that was asked for. A file that cannot be made takes no answer away.
+void answer_launch(const JobPtr& job, Reply reply, capture::Outcome outcome);
+void answer_failure(const JobPtr& job, Error error);
+void answer_verify(const JobPtr& job);     // runs the interpreter
+void answer_profile(const JobPtr& job, const device::LaunchReport& report);
+void answer_duration(const JobPtr& job);
+
+}  // namespace kiln::service
