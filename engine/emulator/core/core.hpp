@@ -1,9 +1,10 @@
 // The execution core: what every covered instruction does to a wave. A shared library of its own, built once per
-// instruction set of the host (kiln-emulator-core-v3: AVX2, F16C, FMA; -v4: AVX-512), loaded by the machine: code that is
-// compiled for a wider machine must never be chosen by the linker for a narrower one.
+// instruction set of the host (kiln-emulator-core-v3: AVX2, F16C, FMA; -v4: AVX-512), loaded by the machine: code that
+// is compiled for a wider machine must never be chosen by the linker for a narrower one.
 //
-// Which file does what: bind.cpp the lookup; scalar*.cpp SOP*, SMEM; vector*.cpp VOP1, VOP2, VOP3, VOPC, VOP3P with SDWA and
-// DPP; memory*.cpp FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF; lds*.cpp DS; matrix*.cpp MFMA; run.cpp the loop. Each family offers
+// Which file does what: bind.cpp the lookup; scalar*.cpp SOP*, SMEM; vector*.cpp VOP1, VOP2, VOP3, VOPC, VOP3P with
+// SDWA and DPP; memory*.cpp FLAT, GLOBAL, SCRATCH, MUBUF, MTBUF; lds*.cpp DS; matrix*.cpp MFMA; run.cpp the loop. Each
+// family offers
 //   const Row* find_<family>(std::string_view name)
 // from a sorted table; bind.cpp asks by format.
 #pragma once

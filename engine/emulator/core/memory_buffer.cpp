@@ -1,7 +1,7 @@
 // MUBUF: addresses and bounds by the buffer's descriptor.
 // Source: "AMD Instinct MI200 Instruction Set Architecture", "Buffer Addressing" and "Range Checking"; the units of
-// the number of records are GFX9's: strides for structured accesses (IDXEN and a stride), else bytes. RDNA3's descriptors
-// say what they are (BufferBounds).
+// the number of records are GFX9's: strides for structured accesses (IDXEN and a stride), else bytes. RDNA3's
+// descriptors say what they are (BufferBounds).
 #include "engine/emulator/core/memory_buffer.hpp"
 
 #include <bit>

@@ -10,8 +10,8 @@ struct alignas(64) BufferAccess {
 
   // Addresses of the bytes [at, at + bytes) of each lane's element; taking part: the lanes where they are in bounds.
   void component(std::uint32_t at, std::uint32_t bytes, Addresses& addresses) const;
-  // Whether the bytes [at, at + bytes) of a lane's element lie in two elements of a swizzled buffer, far from each other:
-  // private memory that is not aligned.
+  // Whether the bytes [at, at + bytes) of a lane's element lie in two elements of a swizzled buffer, far from each
+  // other: private memory that is not aligned.
   bool crosses(std::uint32_t at, std::uint32_t bytes) const;
   // Whether the elements of all lanes lie in one piece and in bounds; then their addresses. Not filled.
   bool linear(std::uint32_t bytes, Addresses& addresses) const;

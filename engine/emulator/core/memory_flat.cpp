@@ -186,12 +186,17 @@ bool bind_flat(Instruction& instruction, std::string_view rest, Family family) {
   }
   const MoveRow* row = find_move(rest, family);
   if (!row || (flat && row->move == Move::load_lds)) return false;
+  instruction.operation = row;
+  // gfx90a's loads into LDS are the usual ones with a bit.
+  if (instruction.lds && row->move == Move::load) {
+    instruction.execute = execute_global_to_lds;
+    return row->transfer.bytes <= 4 && row->transfer.half == Half::whole;
+  }
   if (row->move == Move::load && !rows_fit(instruction.dst, dwords(row->transfer))) return false;
   if (row->move == Move::store && !rows_fit(instruction.src[1], dwords(row->transfer))) return false;
   if (flat) instruction.execute = execute_flat_move;
   else if (row->move == Move::load) instruction.execute = execute_global_load;
   else instruction.execute = row->move == Move::store ? execute_global_store : execute_global_to_lds;
-  instruction.operation = row;
   return true;
 }
 

@@ -17,8 +17,8 @@ struct MoveRow {
   Targets targets = targets_all;
 };
 
-// The row of "load_dword" etc., null if the target has none. `load_lds_…` is how GLOBAL and SCRATCH spell it; MUBUF says
-// it by a bit and has the loads' names.
+// The row of "load_dword" etc., null if the target has none. `load_lds_…` is how GLOBAL and SCRATCH spell it; MUBUF
+// says it by a bit and has the loads' names.
 const MoveRow* find_move(std::string_view name, Family family);
 
 // Binds one of the format families; `rest`: the name behind the prefix.

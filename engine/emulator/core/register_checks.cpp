@@ -3,6 +3,8 @@
 #include <string_view>
 
 #include "engine/emulator/core/checks.hpp"
+#include "engine/emulator/core/families.hpp"
+#include "engine/emulator/core/memory_buffer.hpp"
 
 namespace kiln::emulator {
 namespace {
@@ -82,7 +84,33 @@ bool moves(const Instruction& instruction, bool second) {
   return instruction.format == Format::vopd && opcode == move;
 }
 
+bool is_buffer_store(const Instruction& instruction) {
+  const auto name = name_of(instruction);
+  return name.starts_with("buffer_store") || name.starts_with("buffer_atomic") || name.starts_with("tbuffer_store");
+}
+
+// What a buffer's bounds cut off is never stored: compilers mask with an offset outside, and leave the data undefined.
+bool check_buffer_store(Wave& wave, const Instruction& instruction, const Written& written) {
+  for (const int n : {0, 2, 3})
+    if (!check_operand(wave, instruction, instruction.src[n], written)) return false;
+  const BufferAccess access(wave, instruction);
+  const bool in_dwords =
+      instruction.format == Format::mubuf && name_of(instruction).find("_format_") == std::string_view::npos &&
+      !name_of(instruction).starts_with("buffer_atomic");
+  Source one = instruction.src[1];
+  one.registers = 1;
+  for (int n = 0; n < instruction.src[1].registers; ++n, ++one.index) {
+    Addresses addresses;
+    access.component(in_dwords ? static_cast<std::uint32_t>(n) * 4 : 0, 1, addresses);
+    Written inside = written;
+    inside.lanes &= addresses.active;
+    if (!check_operand(wave, instruction, one, inside)) return false;
+  }
+  return true;
+}
+
 bool check_operands(Wave& wave, const Instruction& instruction, const Written& written) {
+  if (is_buffer_store(instruction)) return check_buffer_store(wave, instruction, written);
   const bool first_moves = moves(instruction, false), second_moves = moves(instruction, true);
   for (const Source& source : instruction.src)
     if (!first_moves && !check_operand(wave, instruction, source, written)) return false;
@@ -129,6 +157,34 @@ bool copy(const Instruction& instruction, Written& written) {
   return true;
 }
 
+// 64-bit sums of a product: the low half of the result is of the low half of the addend alone. Compilers take them for
+// 32-bit sums and leave the rest undefined.
+bool sums_wide_product(std::string_view name) { return name == "v_mad_u64_u32" || name == "v_mad_i64_i32"; }
+
+bool check_wide_sum(Wave& wave, const Instruction& instruction, Written& written) {
+  Source low = instruction.src[2];
+  low.registers = 1;
+  for (const Source& source : {instruction.src[0], instruction.src[1], low})
+    if (!check_operand(wave, instruction, source, written)) return false;
+  const u64 high = written_of(instruction.src[2], 1, written);
+  written.set_vector(instruction.dst.index, written.lanes, ~u64(0));
+  written.set_vector(instruction.dst.index + 1, written.lanes, high);
+  const Source& carry = instruction.scalar_dst;
+  for (int index = carry.index; carry.kind == Source::Kind::scalar && index < carry.index + carry.registers; ++index)
+    written.set_scalar(index, (written.lanes & ~high) == 0);
+  return true;
+}
+
+// The lanes whose values an instruction reads. Reads of one lane: that one, active or not.
+u64 lanes_read(const Wave& wave, const Instruction& instruction) {
+  const u64 all = wave.size == 64 ? ~u64(0) : (u64(1) << wave.size) - 1, exec = wave.exec();
+  if (multiplies_matrices(instruction)) return all;
+  const auto name = name_of(instruction);
+  if (name == "v_readfirstlane_b32") return exec == 0 ? 1 : exec & (~exec + 1);
+  if (name == "v_readlane_b32") return u64(1) << (read_scalar32(wave, instruction.src[1]) & (wave.size - 1u));
+  return exec;
+}
+
 // Instructions that merge values into registers or exchange registers: what they read may be undefined.
 bool merges(std::string_view name) { return name == "v_writelane_b32" || name.starts_with("v_swap"); }
 
@@ -140,9 +196,9 @@ bool check_registers(Wave& wave, const Instruction& instruction) {
   Written written;
   if (checks->vector_written) written.vectors = checks->vector_written + u64(wave.index) * vector_registers;
   if (checks->scalar_written) written.scalars = checks->scalar_written + u64(wave.index) * 128;
-  const u64 all = wave.size == 64 ? ~u64(0) : (u64(1) << wave.size) - 1;
-  written.lanes = multiplies_matrices(instruction) ? all : wave.exec();
+  written.lanes = lanes_read(wave, instruction);
   if (copy(instruction, written)) return true;
+  if (sums_wide_product(instruction.name)) return check_wide_sum(wave, instruction, written);
   const bool merging = merges(instruction.name);
   if (!merging && !spills(wave, instruction) && !check_operands(wave, instruction, written)) return false;
   const u64 mask = merging ? ~u64(0) : written.lanes;

@@ -215,9 +215,11 @@ void trap(Wave& wave, const Instruction& instruction) {
   fault.address = number;
   wave.stop(fault);
 }
-// Nobody listens to interrupts (message 1) here; the other messages are for graphics.
+// An interrupt (message 1) makes the wave give way: the machine looks then for calls to the host. The other messages
+// are for graphics.
 void message(Wave& wave, const Instruction& instruction) {
-  if ((instruction.immediate & 15) > 1) execute_not_covered(wave, instruction);
+  if ((instruction.immediate & 15) > 1) return execute_not_covered(wave, instruction);
+  if ((instruction.immediate & 15) == 1) wave.status = WaveStatus::sleeping;
 }
 // Halting, killing and skipping vector instructions: only the forms that switch it off.
 void only_off(Wave& wave, const Instruction& instruction) {

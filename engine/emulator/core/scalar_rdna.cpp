@@ -125,10 +125,11 @@ void denormal_mode(Wave& wave, const Instruction& instruction) {
 
 // --- Messages --------------------------------------------------------------------------------------------------------
 
-// Interrupts (1), to which nobody listens, and the release of vector registers before the end (3).
+// Interrupts (1), as in scalar_control.cpp, and the release of vector registers before the end (3).
 void message(Wave& wave, const Instruction& instruction) {
   const u32 number = instruction.immediate & 255;
-  if (number > 1 && number != 3) execute_not_covered(wave, instruction);
+  if (number > 1 && number != 3) return execute_not_covered(wave, instruction);
+  if (number == 1) wave.status = WaveStatus::sleeping;
 }
 // The clock counts the wave's instructions, so that a run repeats exactly. There is no doorbell and no trap handler.
 void message_with_answer(Wave& wave, const Instruction& instruction) {

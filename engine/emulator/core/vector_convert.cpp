@@ -26,6 +26,15 @@ inline u32 to_u32(T x) {
   const u32 value = static_cast<u32>(inside ? x : T(0));
   return inside ? value : x >= T(4294967296.0) ? ~0u : 0;
 }
+// Saturated, rounded as MODE says; NaN to 0.
+inline u32 to_u8(float x) {
+  const float low = x > 0.0f ? x : 0.0f, bounded = low < 255.0f ? low : 255.0f;
+  return static_cast<u32>(static_cast<i32>(__builtin_rintf(bounded)));
+}
+inline u32 byte_replaced(float x, u32 byte, u32 others) {
+  const u32 at = 8 * (byte & 3);
+  return (others & ~(0xffu << at)) | to_u8(x) << at;
+}
 inline float unit_range(float x, float least) {
   const float high = x < 1.0f ? x : 1.0f, both = high > least ? high : least;
   return x == x ? both : 0.0f;
@@ -93,6 +102,7 @@ constexpr VectorRow rows[] = {
     {"v_cvt_f32_u32", loop<([](u32 a) { return static_cast<float>(a); })>, F, U, N, N},
     {"v_cvt_i32_f32", loop<([](float a) { return to_i32(a); })>, I, F, N, N, floats},
     {"v_cvt_u32_f32", loop<([](float a) { return to_u32(a); })>, U, F, N, N, floats},
+    {"v_cvt_pk_u8_f32", loop<([](float a, u32 b, u32 c) { return byte_replaced(a, b, c); })>, U, F, U, U, floats},
     {"v_cvt_rpi_i32_f32", loop<([](float a) { return to_i32(__builtin_floorf(a + 0.5f)); })>, I, F, N, N, floats},
     {"v_cvt_flr_i32_f32", loop<([](float a) { return to_i32(__builtin_floorf(a)); })>, I, F, N, N, floats},
     {"v_cvt_off_f32_i4", loop<([](u32 a) { return static_cast<float>(static_cast<i32>(a << 28) >> 28) * 0.0625f; })>, F,

@@ -64,6 +64,42 @@ inline float mantissa_of(float x) {
   return std::bit_cast<float>(keep ? bits | quiet : (bits & 0x80000000u) | 0x3f000000u | fraction_bits);
 }
 
+// The face of a cube that (x, y, z) points to, and where on it: the axis of the largest component, z before y before x
+// where two are as large ("V_CUBEID_F32" and those that follow it).
+enum class Axis { x, y, z };
+inline Axis largest_axis(float x, float y, float z) {
+  const float ax = __builtin_fabsf(x), ay = __builtin_fabsf(y), az = __builtin_fabsf(z);
+  if (az >= ax && az >= ay) return Axis::z;
+  return ay >= ax ? Axis::y : Axis::x;
+}
+inline float cube_face(float x, float y, float z) {
+  switch (largest_axis(x, y, z)) {
+    case Axis::z: return z < 0 ? 5.0f : 4.0f;
+    case Axis::y: return y < 0 ? 3.0f : 2.0f;
+    case Axis::x: return x < 0 ? 1.0f : 0.0f;
+  }
+  return 0;
+}
+inline float cube_s(float x, float y, float z) {
+  switch (largest_axis(x, y, z)) {
+    case Axis::z: return z < 0 ? -x : x;
+    case Axis::y: return x;
+    case Axis::x: return x < 0 ? z : -z;
+  }
+  return 0;
+}
+inline float cube_t(float x, float y, float z) {
+  return largest_axis(x, y, z) != Axis::y ? -y : y < 0 ? -z : z;
+}
+inline float cube_major(float x, float y, float z) {
+  switch (largest_axis(x, y, z)) {
+    case Axis::z: return z * 2;
+    case Axis::y: return y * 2;
+    case Axis::x: return x * 2;
+  }
+  return 0;
+}
+
 void fused(Lanes& l) { fma_row(as_floats(l.a), as_floats(l.b), as_floats(l.c), as_floats(l.d)); }
 
 constexpr VectorRow rows[] = {
@@ -97,6 +133,10 @@ constexpr VectorRow rows[] = {
     {"v_maximum3_f32",
      loop<([](u32 a, u32 b, u32 c) { return propagating<Format32, true>(propagating<Format32, true>(a, b), c); })>, F,
      F, F, F, floats, on_gfx950},
+    {"v_cubeid_f32", loop<([](float a, float b, float c) { return cube_face(a, b, c); })>, F, F, F, F, floats},
+    {"v_cubesc_f32", loop<([](float a, float b, float c) { return cube_s(a, b, c); })>, F, F, F, F, floats},
+    {"v_cubetc_f32", loop<([](float a, float b, float c) { return cube_t(a, b, c); })>, F, F, F, F, floats},
+    {"v_cubema_f32", loop<([](float a, float b, float c) { return cube_major(a, b, c); })>, F, F, F, F, floats},
     {"v_trunc_f32", round_to_integer<_MM_FROUND_TO_ZERO>, F, F, N, N, floats},
     {"v_ceil_f32", round_to_integer<_MM_FROUND_TO_POS_INF>, F, F, N, N, floats},
     {"v_floor_f32", round_to_integer<_MM_FROUND_TO_NEG_INF>, F, F, N, N, floats},

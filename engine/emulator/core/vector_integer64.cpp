@@ -38,6 +38,23 @@ inline u64 window_sums(u64 a, u32 b, u64 c) {
   return result;
 }
 
+// The same with sums of 32 bits, in four registers.
+void wide_window_sums(Wave& wave, const Instruction& in) {
+  if (in.src[2].kind != Source::Kind::vector) return execute_not_covered(wave, in);
+  alignas(64) RowScratch window_scratch, bytes_scratch;
+  const u32* window = fetch_plain(wave, in.src[0], 2, window_scratch);
+  const u32* bytes = fetch_plain(wave, in.src[1], 1, bytes_scratch);
+  alignas(64) u32 sums[4][lanes];
+  for (int i = 0; i < 4; ++i) {
+    const u32* addend = wave.vector[in.src[2].index + i];
+    for (int lane = 0; lane < lanes; ++lane) {
+      const u64 both = window[lane] | u64{window[lanes + lane]} << 32;
+      sums[i][lane] = byte_difference(static_cast<u32>(both >> 8 * i), bytes[lane], true) + addend[lane];
+    }
+  }
+  for (int i = 0; i < 4; ++i) merge_row(wave.vector[in.dst.index + i], sums[i], wave.exec());
+}
+
 constexpr VectorRow rows[] = {
     {"v_mov_b64", loop<([](u64 a) { return a; })>, Type::b64, Type::b64, N, N, 0, on_fp8},
     {"v_lshlrev_b64", loop<([](u32 a, u64 b) { return b << (a & 63); })>, W, U, W, N},
@@ -54,6 +71,7 @@ constexpr VectorRow rows[] = {
      V, I, I, V, gives_mask},
     {"v_qsad_pk_u16_u8", loop<([](u64 a, u32 b, u64 c) { return window_sums<false>(a, b, c); })>, W, W, U, W},
     {"v_mqsad_pk_u16_u8", loop<([](u64 a, u32 b, u64 c) { return window_sums<true>(a, b, c); })>, W, W, U, W},
+    {"v_mqsad_u32_u8", nullptr, U, W, U, U, plain_bits, on_all, wide_window_sums},
 };
 constexpr SortedRows sorted(rows);
 

@@ -1,7 +1,6 @@
 // Vector instructions that only RDNA3 has, or that have other operands there than in CDNA: 16-bit operations on halves,
 // permutes of rows, registers by index, and the operations that came with it.
-// Source: "RDNA3 Instruction Set Architecture", the instruction lists. Not covered: v_dot2_f16_f16, v_dot2_bf16_bf16
-// (how they round between the products is not published), v_cube*, v_mullit_f32, v_mqsad_u32_u8, v_swaprel_b32.
+// Source: "RDNA3 Instruction Set Architecture", the instruction lists. Not covered: v_mullit_f32, v_swaprel_b32.
 #include <bit>
 
 #include "engine/emulator/core/float_rows.hpp"
@@ -75,6 +74,39 @@ inline float bf16_high(u32 x) { return std::bit_cast<float>(x & 0xffff0000u); }
 inline float dot_bf16(u32 a, u32 b, float c) {
   const float sum = c + bf16_low(a) * bf16_low(b);
   return sum + bf16_high(a) * bf16_high(b);
+}
+
+inline u32 to_bf16(float x) {
+  const u32 word = std::bit_cast<u32>(x), rounded = (word + 0x7fffu + (word >> 16 & 1)) >> 16;
+  return x == x ? rounded : (word >> 16 | 0x40u);
+}
+
+// v_dot2_f16_f16, v_dot2_bf16_bf16. The documents do not say how sums are rounded in between: here the exact products
+// are added in f32, the addend last, and rounded once. Nor do they say what signs of the packed factors mean.
+void dot_half(Wave& wave, const Instruction& in) {
+  if (((in.neg | in.abs) & 3) != 0) return execute_not_covered(wave, in);
+  const VectorRow& row = *static_cast<const VectorRow*>(in.operation);
+  alignas(64) RowScratch scratch[3], result;
+  ModifiedSources sources{wave, in, row, wave.exec()};
+  const u32* a = fetch(sources, 0, row.a, scratch[0]);
+  const u32* b = fetch(sources, 1, row.b, scratch[1]);
+  const u32* c = fetch(sources, 2, row.c, scratch[2]);
+  if (row.d == Type::bf16) {
+    for (int i = 0; i < lanes; ++i) {
+      result[i] = to_bf16(bf16_low(a[i]) * bf16_low(b[i]) + bf16_high(a[i]) * bf16_high(b[i]) + bf16_low(c[i]));
+    }
+  } else {
+    HalfValues values;
+    widen_packed(a, values.a);
+    widen_packed(b, values.b);
+    widen_low(c, values.c);
+    for (int i = 0; i < lanes; ++i) {
+      const float products = values.a[2 * i] * values.b[2 * i] + values.a[2 * i + 1] * values.b[2 * i + 1];
+      values.c[i] += products;
+    }
+    narrow_low(values.c, result, wave.mode);
+  }
+  finish(wave, in, row, result, sources.writable);
 }
 
 template <int bits>
@@ -206,6 +238,8 @@ constexpr VectorRow rows[] = {
      U, U, U, V, 0, here},
     {"v_dot2_f32_bf16", loop<([](u32 a, u32 b, float c) { return dot_bf16(a, b, c); })>, F, Type::pkbf16, Type::pkbf16,
      F, floats, here},
+    {"v_dot2_f16_f16", nullptr, H, Type::pkf16, Type::pkf16, H, floats, here, dot_half},
+    {"v_dot2_bf16_bf16", nullptr, Type::bf16, Type::pkbf16, Type::pkbf16, Type::bf16, floats, here, dot_half},
     {"v_dot4_i32_iu8", nullptr, I, B, B, B, plain_bits, here, dot_mixed<8>},
     {"v_dot8_i32_iu4", nullptr, I, B, B, B, plain_bits, here, dot_mixed<4>},
     {"v_dot4_i32_iu8", nullptr, I, B, B, B, plain_bits | saturates, here, dot_mixed<8>},

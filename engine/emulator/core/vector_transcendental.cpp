@@ -159,10 +159,14 @@ void root64(Lanes& l) {
   for (int i = 0; i < lanes; ++i) store_lane<double>(l.d, i, inverse ? 1.0 / values[i] : values[i]);
 }
 
+constexpr std::uint8_t on_cdna = on_gfx90a | on_gfx942 | on_gfx950;
 constexpr u32 half_flags = floats | rounds_wide;
 constexpr VectorRow rows[] = {
     {"v_exp_f32", single<each<exp2_of>>, F, F, N, N, floats},
     {"v_log_f32", single<each<log2_of>>, F, F, N, N, floats},
+    // The documents give the legacy forms the same functions.
+    {"v_exp_legacy_f32", single<each<exp2_of>>, F, F, N, N, floats, on_cdna},
+    {"v_log_legacy_f32", single<each<log2_of>>, F, F, N, N, floats, on_cdna},
     {"v_rcp_f32", single<each<reciprocal>>, F, F, N, N, floats},
     {"v_rcp_iflag_f32", single<each<reciprocal>>, F, F, N, N, floats},
     {"v_rsq_f32", single<reciprocal_roots>, F, F, N, N, floats},

@@ -37,6 +37,7 @@ enum class FaultKind : std::uint8_t {
   not_covered,         // the instruction's name, encoding and address say what
   bad_program_counter,
   trap,                // s_trap; value: its number
+  host_call,           // a call to the host that it refuses; address: why (machine/hostcall.hpp)
   budget,              // more instructions than the launch allows
   lds_race, global_race, uninitialised_lds, uninitialised_register, divergent_barrier,
 };

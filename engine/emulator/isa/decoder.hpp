@@ -24,16 +24,16 @@ struct Code {
 };
 
 // Sweeps `code` (a multiple of 4 bytes) from its start. `address`: of its first byte as kernels see it. `isa`:
-// "gfx942:sramecc+:xnack-". A dword that is no instruction becomes one named "(undecodable)" of 4 bytes, so that data and
-// padding among code do no harm until they are executed. Errors: unsupported (unknown isa, LLVM built without AMDGPU),
-// corrupt (size). One thread at a time per call; calls are independent.
+// "gfx942:sramecc+:xnack-". A dword that is no instruction becomes one named "(undecodable)" of 4 bytes, so that data
+// and padding among code do no harm until they are executed. Errors: unsupported (unknown isa, LLVM built without
+// AMDGPU), corrupt (size). One thread at a time per call; calls are independent.
 Result<Code> decode(ByteView code, std::uint64_t address, const std::string& isa);
 
 // The family of an isa name, for the core. Errors: unsupported.
 Result<Family> family_of(const std::string& isa);
 
-// Fills the operand and modifier fields of `instruction` from its words and format (isa/fields*.cpp). False: the format does
-// not fit the words.
+// Fills the operand and modifier fields of `instruction` from its words and format (isa/fields*.cpp). False: the format
+// does not fit the words.
 bool decode_fields(Instruction& instruction, Family family);
 
 // The operands as assembly text, from the fields, for the test that compares them with LLVM's text of the same

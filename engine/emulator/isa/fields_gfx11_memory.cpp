@@ -51,7 +51,8 @@ bool decode_lds(Instruction& instruction) {
   instruction.opcode = static_cast<std::uint16_t>(bits(word, 18, 8));
   instruction.offset = static_cast<std::int32_t>(bits(word, 0, 16));
   // The global data share and its wave sync are graphics'; ray tracing's stack has an operand of four registers.
-  if (bits(word, 17, 1) != 0 || name_starts(instruction, "ds_gws_") || name_starts(instruction, "ds_bvh_")) return false;
+  if (bits(word, 17, 1) != 0) return false;
+  if (name_starts(instruction, "ds_gws_") || name_starts(instruction, "ds_bvh_")) return false;
   const LdsOperands has = lds_operands(instruction);
   if (has.address) instruction.src[0] = vector_register(bits(more, 0, 8));
   if (has.first) instruction.src[1] = vector_register(bits(more, 8, 8));
@@ -92,7 +93,8 @@ bool decode_buffer(Instruction& instruction) {
   const bool typed = bits(word, 26, 6) == 0b111010;
   instruction.format = typed ? Format::mtbuf : Format::mubuf;
   instruction.opcode = static_cast<std::uint16_t>(typed ? bits(word, 15, 4) : bits(word, 18, 8));
-  if (!name_contains(instruction, "_load_") && !name_contains(instruction, "_store_") && !name_contains(instruction, "_atomic_"))
+  if (!name_contains(instruction, "_load_") && !name_contains(instruction, "_store_") &&
+      !name_contains(instruction, "_atomic_"))
     return true;  // cache control has no operands
   instruction.offset = static_cast<std::int32_t>(bits(word, 0, 12));
   instruction.slc = bits(word, 12, 1) != 0;

@@ -93,7 +93,8 @@ bool decode_buffer(Instruction& instruction, Family) {
   instruction.glc = bits(word, 14, 1) != 0;
   instruction.slc = (typed ? bits(more, 22, 1) : bits(word, 17, 1)) != 0;
   instruction.dlc = (typed ? bits(more, 21, 1) : bits(word, 15, 1)) != 0;
-  if (!name_contains(instruction, "_load_") && !name_contains(instruction, "_store_") && !name_contains(instruction, "_atomic_"))
+  if (!name_contains(instruction, "_load_") && !name_contains(instruction, "_store_") &&
+      !name_contains(instruction, "_atomic_"))
     return true;  // cache control has no operands
   instruction.offset = static_cast<std::int32_t>(bits(word, 0, 12));
   instruction.offen = bits(word, 12, 1) != 0;

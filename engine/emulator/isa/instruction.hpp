@@ -19,7 +19,8 @@ enum class Format : std::uint8_t {
 
 // Scalar operand codes, by CDNA's encoding; RDNA's are translated to these by the decoder.
 namespace code {
-inline constexpr int flat_scratch = 102, xnack_mask = 104, vcc = 106, trap_temps = 108, m0 = 124, null = 125, exec = 126;
+inline constexpr int flat_scratch = 102, xnack_mask = 104, vcc = 106, trap_temps = 108;
+inline constexpr int m0 = 124, null = 125, exec = 126;
 inline constexpr int integer_zero = 128;       // 128..192: 0..64; 193..208: -1..-16
 inline constexpr int shared_base = 235, shared_limit = 236, private_base = 237, private_limit = 238;
 inline constexpr int float_first = 240;        // 0.5, -0.5, 1, -1, 2, -2, 4, -4, 1/(2 pi)

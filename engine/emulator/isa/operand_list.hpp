@@ -45,7 +45,8 @@ class OperandList {
   std::string operands_, modifiers_;
 };
 
-// Vector instructions: how many sources there are; the text of source `i` with its signs, |x|, -x, neg(1); clamp and omod.
+// Vector instructions: how many sources there are; the text of source `i` with its signs, |x|, -x, neg(1); clamp and
+// omod.
 int source_count(const Instruction& instruction);
 std::string with_signs(const Instruction& instruction, int i, std::string text);
 void output_modifiers(OperandList& text, const Instruction& instruction);

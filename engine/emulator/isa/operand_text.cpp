@@ -219,7 +219,8 @@ std::string scalar_memory_text(const Instruction& instruction) {
   text.operand(instruction.src[2]);
   if (instruction.src[2].kind != Source::Kind::none) {
     const bool negative = instruction.offset < 0;
-    const std::string offset = (negative ? "-" : "") + hex_text(static_cast<std::uint64_t>(std::abs(instruction.offset)));
+    const std::string size = hex_text(static_cast<std::uint64_t>(std::abs(instruction.offset)));
+    const std::string offset = (negative ? "-" : "") + size;
     if (instruction.scalar_base) text.operand(instruction.src[3]);
     if (!instruction.scalar_base) text.operand(offset);
     // Bit 17: an immediate beside the register.

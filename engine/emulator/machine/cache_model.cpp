@@ -137,7 +137,8 @@ std::string describe(const CacheShape& shape) {
   const std::uint64_t bytes = std::uint64_t(shape.sets) * shape.ways * line_bytes;
   const auto size = bytes >= 1 << 20 && bytes % (1 << 20) == 0 ? std::to_string(bytes >> 20) + " MiB"
                                                                : std::to_string(bytes) + " bytes";
-  const std::string one = size + " of 128-byte lines, " + std::to_string(shape.ways) + " ways, least recently used goes";
+  const std::string ways = std::to_string(shape.ways);
+  const std::string one = size + " of 128-byte lines, " + ways + " ways, least recently used goes";
   const std::string rest = "no cache in front of it, every wave instruction asks once for each line";
   if (shape.caches == 1) return "a model, not a count: " + one + "; work groups one after the other; " + rest;
   return "a model, not a count: " + std::to_string(shape.caches) + " XCDs with " + one +

@@ -59,13 +59,13 @@ struct InstructionClass {
 InstructionClass classify(const Instruction& instruction);
 
 // The counters of a launch of `waves` waves; `traffic`: those of LDS cycles and bytes too. RDNA3's cards have other
-// names for some (SQC_LDS_BANK_CONFLICT, SQ_INSTS_WAVE32_VALU, SQ_INSTS_TEX_LOAD): these are given beside those of CDNA,
-// so that reports of all targets read alike. No card counts WMMA: KILN_WMMA.
+// names for some (SQC_LDS_BANK_CONFLICT, SQ_INSTS_WAVE32_VALU, SQ_INSTS_TEX_LOAD): these are given beside those of
+// CDNA, so that reports of all targets read alike. No card counts WMMA: KILN_WMMA.
 std::vector<Counter> count(const Instruction* code, std::uint32_t instructions, const InstructionCounts& counts,
                            std::uint64_t waves, Family family, bool traffic);
 
-// Adds the cache and its counters, marked as modelled: TCC_HIT, TCC_MISS and TCC_REQ, which is their sum here, each also
-// with rocprof's "_sum" over all channels; RDNA3's own names GL2C_HIT and GL2C_MISS.
+// Adds the cache and its counters, marked as modelled: TCC_HIT, TCC_MISS and TCC_REQ, which is their sum here, each
+// also with rocprof's "_sum" over all channels; RDNA3's own names GL2C_HIT and GL2C_MISS.
 void add_modelled(Profile& profile, const ModelledCache& cache, Family family);
 
 // {"kernel":…,"counters":{…},"instructions":[{"offset":…,"text":…,"executed":…}…]}

@@ -27,11 +27,11 @@ struct GlobalRaces::Current {
 };
 
 GlobalRaces::GlobalRaces(std::vector<MemoryRange> ranges, const Geometry& geometry, std::uint32_t waves_per_group,
-                         Family family)
+                         Family family, const std::atomic<bool>* cancelled)
     : geometry_(geometry),
       waves_(waves_per_group),
       marks_stores_(family == Family::gfx942 || family == Family::gfx950),
-      order_(waves_per_group) {
+      order_(waves_per_group, cancelled) {
   for (const auto& one : ranges) {
     Range& range = ranges_.emplace_back();
     range.begin = one.begin / page_bytes * page_bytes;

@@ -30,7 +30,9 @@ namespace kiln::emulator {
 class GlobalRaces {
  public:
   // `ranges`: what is watched, by address, disjoint. Requires: fewer than 2^32 waves (`fits`).
-  GlobalRaces(std::vector<MemoryRange> ranges, const Geometry& geometry, std::uint32_t waves_per_group, Family family);
+  // `cancelled` (may be null, must outlive this): once it is set, nothing is looked for any more.
+  GlobalRaces(std::vector<MemoryRange> ranges, const Geometry& geometry, std::uint32_t waves_per_group, Family family,
+              const std::atomic<bool>* cancelled);
   ~GlobalRaces();
   static bool fits(const Geometry& geometry, std::uint32_t waves_per_group);
 
@@ -39,6 +41,8 @@ class GlobalRaces {
   static bool check(void* self, Wave& wave, const Instruction& instruction, const GlobalAccess& access);
   // Why the check could not go on: "" while it can. A launch for which it could not is no checked launch.
   [[nodiscard]] const std::string& failure() const { return failure_; }
+  // How much was searched so far, in links of GlobalOrder.
+  [[nodiscard]] std::uint64_t steps() const { return order_.steps(); }
 
  private:
   struct Access {

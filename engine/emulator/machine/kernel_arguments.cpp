@@ -35,7 +35,8 @@ Result<std::size_t> segment_bytes(const Kernel& kernel) {
   return static_cast<std::size_t>(bytes);
 }
 
-std::uint64_t hidden_value(const std::string& kind, const Geometry& geometry, std::uint64_t queue) {
+std::uint64_t hidden_value(const std::string& kind, const Geometry& geometry, std::uint64_t queue,
+                           const HiddenAddresses& hidden) {
   const auto axis = [&](const char* name) {
     const std::size_t size = std::strlen(name);
     return kind.size() == size + 1 && kind.compare(0, size, name) == 0 ? kind[size] - 'x' : -1;
@@ -48,7 +49,10 @@ std::uint64_t hidden_value(const std::string& kind, const Geometry& geometry, st
   if (kind == "hidden_shared_base") return shared_aperture >> 32;
   if (kind == "hidden_queue_ptr") return queue;
   if (kind == "hidden_dynamic_lds_size") return geometry.dynamic_lds;
-  return 0;  // printf and hostcall buffers, heap, grid barriers: there are none
+  if (kind == "hidden_hostcall_buffer") return hidden.hostcall_buffer;
+  if (kind == "hidden_printf_buffer") return hidden.printf_buffer;
+  if (kind == "hidden_multigrid_sync_arg") return hidden.grid_barrier;
+  return 0;  // absent_services says what that means
 }
 
 void fill_packet(std::uint8_t* packet, const Kernel& kernel, const Geometry& geometry, std::uint64_t arguments) {
@@ -99,8 +103,23 @@ Result<Bytes> gather_arguments(const Kernel& kernel, ByteView buffer) {
   return bytes;
 }
 
+std::string absent_services(const Kernel& kernel) {
+  constexpr std::pair<const char*, const char*> known[] = {
+      {"hidden_heap_v1", "malloc and free on the device"},
+      {"hidden_default_queue", "launches of kernels by kernels"},
+      {"hidden_completion_action", "events of launches by kernels"},
+  };
+  std::string all;
+  for (const auto& [kind, service] : known) {
+    const bool asked = std::any_of(kernel.arguments.begin(), kernel.arguments.end(),
+                                   [&, name = kind](const auto& argument) { return argument.kind == name; });
+    if (asked) all += std::string(all.empty() ? "" : ", ") + service + " (" + kind + ")";
+  }
+  return all;
+}
+
 Result<std::unique_ptr<LaunchMemory>> LaunchMemory::make(const Kernel& kernel, const Geometry& geometry,
-                                                         Bytes arguments) {
+                                                         Bytes arguments, const HiddenAddresses& hidden) {
   std::unique_ptr<LaunchMemory> memory(new LaunchMemory);
   // Compilers read kernel arguments in wider loads than needed, up to 64 bytes.
   memory->bytes_ = 512 + (arguments.size() + 63) / 64 * 64;
@@ -113,7 +132,7 @@ Result<std::unique_ptr<LaunchMemory>> LaunchMemory::make(const Kernel& kernel, c
     if (!is_hidden(argument) || argument.offset < 0 || argument.size < 0) continue;
     const auto offset = static_cast<std::size_t>(argument.offset), size = static_cast<std::size_t>(argument.size);
     if (offset > arguments.size() || size > arguments.size() - offset) continue;
-    const std::uint64_t value = hidden_value(argument.kind, geometry, memory->queue());
+    const std::uint64_t value = hidden_value(argument.kind, geometry, memory->queue(), hidden);
     if (size <= 8) std::memcpy(arguments.data() + offset, &value, size);
   }
   auto* const bytes = static_cast<std::uint8_t*>(mapping);

@@ -33,11 +33,20 @@ struct Geometry {
 Result<Bytes> gather_arguments(const Kernel& kernel, void* const* pointers);
 Result<Bytes> gather_arguments(const Kernel& kernel, ByteView buffer);
 
+// Of what hidden arguments point to; 0: nothing.
+struct HiddenAddresses {
+  std::uint64_t hostcall_buffer = 0, printf_buffer = 0, grid_barrier = 0;
+};
+// What a kernel may ask for by a hidden argument that the emulated card leaves 0, in words: "malloc and free on the
+// device (hidden_heap_v1)". Empty: all that it asks for is there.
+std::string absent_services(const Kernel& kernel);
+
 // The memory itself: kept while the launch runs.
 class LaunchMemory {
  public:
   // `arguments` as gather_arguments gives it. Errors: out_of_memory.
-  static Result<std::unique_ptr<LaunchMemory>> make(const Kernel& kernel, const Geometry& geometry, Bytes arguments);
+  static Result<std::unique_ptr<LaunchMemory>> make(const Kernel& kernel, const Geometry& geometry, Bytes arguments,
+                                                    const HiddenAddresses& hidden = {});
   ~LaunchMemory();
   LaunchMemory(const LaunchMemory&) = delete;
   [[nodiscard]] std::uint64_t begin() const { return begin_; }

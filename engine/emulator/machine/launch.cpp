@@ -18,8 +18,10 @@
 namespace kiln::emulator {
 namespace {
 
-constexpr std::uint64_t quantum = 1 << 18;       // instructions between looks at cancellation and budget
-constexpr std::uint64_t patience = 16 << 20;     // instructions until a work group lets another one begin
+constexpr std::uint64_t quantum = 1 << 18;       // instructions between looks at the budget
+// Instructions until a work group lets another one run: it may be waiting for that one. Once one has run out of
+// patience the others are believed sooner, down to the least: groups that wait for each other take turns, as on a card.
+constexpr std::uint64_t patience_at_first = 16 << 20, patience_least = 1 << 11;
 constexpr std::uint32_t resident_max = 1024;     // work groups under way at once
 constexpr std::uint32_t yield_rounds = 64;       // looks at waiting work groups until other host threads get a turn
 constexpr std::uint64_t scratch_bytes_max = std::uint64_t(4) << 30;
@@ -71,6 +73,7 @@ class Launch {
  private:
   using Resident = std::deque<std::unique_ptr<RunningGroup>>;
   Status prepare();
+  Status start_services();
   void build_map();
   Status watch_memory();
   std::vector<NamedRange> names() const;
@@ -97,6 +100,7 @@ class Launch {
   Pages scratch_;
   std::uint64_t group_scratch_ = 0;
   std::unique_ptr<CacheModel> cache_;      // of profiled launches
+  std::unique_ptr<HostServices> services_;
   std::unique_ptr<GlobalRaces> races_;     // one thread's: work groups are run one after the other then
 
   std::atomic<std::uint64_t> next_{0}, started_{0}, executed_{0};
@@ -117,7 +121,8 @@ Status Launch::prepare() {
                       (options.order == Options::Order::automatic && options.seed == 0 && code.order_matters);
   threads_ = static_cast<int>(std::min<std::uint64_t>(serial ? 1 : order_.workers->threads(), groups_));
   resident_per_thread_ = std::max(1u, resident_max / static_cast<std::uint32_t>(threads_));
-  KILN_TRY(memory_, LaunchMemory::make(kernel, geometry, order_.arguments));
+  KILN_CHECK(start_services());
+  KILN_TRY(memory_, LaunchMemory::make(kernel, geometry, order_.arguments, services_->addresses()));
   // Registers first without scratch: how many lanes a wave has decides how much there must be.
   KILN_TRY(state_, initial_state(kernel, order_.card->family, *memory_, 0, 0));
   const std::uint32_t threads = geometry.threads[0] * geometry.threads[1] * geometry.threads[2];
@@ -141,6 +146,7 @@ Status Launch::prepare() {
   plan_.core = order_.core;
   plan_.state = &state_;
   plan_.options = &order_.options;
+  plan_.cancelled = order_.cancelled;
   plan_.geometry = geometry;
   plan_.lds_bytes = kernel.lds_bytes + geometry.dynamic_lds;
   plan_.first = code.index_of[offset / 4];
@@ -170,6 +176,21 @@ Status Launch::prepare() {
   return ok();
 }
 
+Status Launch::start_services() {
+  const auto& geometry = order_.geometry;
+  const Options& options = order_.options;
+  const std::uint64_t threads = std::uint64_t(geometry.threads[0]) * geometry.threads[1] * geometry.threads[2];
+  const std::uint64_t groups = std::min(groups_, std::uint64_t(resident_per_thread_) * static_cast<unsigned>(threads_));
+  PrintSink sink = order_.print;
+  if (!sink && HostServices::prints(*order_.kernel)) {
+    KILN_TRY(sink, standard_sink(options.print_file));
+  }
+  KILN_TRY(services_, HostServices::make(*order_.kernel, geometry, groups * ((threads + 31) / 32), std::move(sink),
+                                         options.print_bytes, order_.code->print_formats));
+  plan_.services = services_.get();
+  return ok();
+}
+
 // What a kernel may touch, by address. Names are made for a report only: there may be thousands of allocations.
 void Launch::build_map() {
   allocations_ = order_.memory->allocations();
@@ -177,6 +198,7 @@ void Launch::build_map() {
   for (const auto& one : order_.code->ranges) ranges_.push_back({one.begin, one.end, false});
   for (const auto& one : order_.code->writable_ranges) ranges_.push_back({one.begin, one.end, true});
   ranges_.push_back({memory_->begin(), memory_->begin() + memory_->bytes(), false});
+  for (const auto& one : services_->shared()) ranges_.push_back(one.range);
   if (group_scratch_ > 0) {
     const auto begin = reinterpret_cast<std::uint64_t>(scratch_.data());
     ranges_.push_back({begin, begin + scratch_.bytes(), true});
@@ -191,9 +213,11 @@ Status Launch::watch_memory() {
   std::vector<MemoryRange> watched;
   for (const auto& one : allocations_) watched.push_back({one.begin, one.end(), one.writable});
   for (const auto& one : order_.code->writable_ranges) watched.push_back({one.begin, one.end, true});
+  watched.push_back(services_->grid_barrier());
   std::erase_if(watched, [](const auto& range) { return !range.writable || range.begin >= range.end; });
   std::sort(watched.begin(), watched.end(), [](const auto& a, const auto& b) { return a.begin < b.begin; });
-  races_ = std::make_unique<GlobalRaces>(std::move(watched), order_.geometry, plan_.waves, order_.card->family);
+  races_ = std::make_unique<GlobalRaces>(std::move(watched), order_.geometry, plan_.waves, order_.card->family,
+                                         order_.cancelled);
   plan_.races = races_.get();
   return ok();
 }
@@ -209,6 +233,7 @@ std::vector<NamedRange> Launch::names() const {
   all.insert(all.end(), order_.code->ranges.begin(), order_.code->ranges.end());
   all.insert(all.end(), order_.code->writable_ranges.begin(), order_.code->writable_ranges.end());
   all.push_back({memory_->begin(), memory_->begin() + memory_->bytes(), "the launch's arguments"});
+  for (const auto& one : services_->shared()) all.push_back({one.range.begin, one.range.end, one.name});
   if (group_scratch_ > 0) {
     const auto begin = reinterpret_cast<std::uint64_t>(scratch_.data());
     all.push_back({begin, begin + scratch_.bytes(), "the threads' private memory"});
@@ -249,6 +274,7 @@ void Launch::work(int thread) {
   Resident resident;
   bool more = true, next_one = true;       // whether there are groups to begin; whether to begin one now
   std::uint32_t waiting = 0;               // groups in a row that waited
+  std::uint64_t patience = patience_at_first;
   while (!stopped()) {
     if (more && next_one && resident.size() < resident_per_thread_) more = start_group(thread, resident, execution);
     next_one = false;
@@ -256,7 +282,8 @@ void Launch::work(int thread) {
     RunningGroup& group = *resident.front();
     std::uint64_t executed = 0;
     const std::uint64_t budget = order_.options.budget, before = executed_.load(std::memory_order_relaxed);
-    const Progress progress = group.advance(plan_, std::min(quantum, budget > before ? budget - before : 1), executed);
+    const std::uint64_t left = budget > before ? budget - before : 1;
+    const Progress progress = group.advance(plan_, std::min({quantum, patience, left}), executed);
     const std::uint64_t total = executed_.fetch_add(executed, std::memory_order_relaxed) + executed;
     if (progress == Progress::faulted) {
       failed(group);
@@ -279,7 +306,10 @@ void Launch::work(int thread) {
       break;
     }
     group.spent += executed;
-    if (progress == Progress::quantum && group.spent < patience) continue;
+    if (progress == Progress::quantum) {
+      if (group.spent < patience) continue;
+      patience = std::max(patience_least, patience / 4);
+    }
     group.spent = 0;
     // It may wait for a group that has not begun, or for one of another thread.
     waiting = progress == Progress::waiting ? waiting + 1 : 0;
@@ -308,6 +338,7 @@ void Launch::failed(RunningGroup& group) {
   place.code = order_.code->code;
   place.instructions = order_.code->instructions;
   place.ranges = &ranges;
+  place.error_text = services_->error_text(group.linear(), group.current().index);
   fault_ = report_fault(place, group.current());
   fault_group_ = group.linear();
 }
@@ -363,11 +394,14 @@ Result<LaunchResult> Launch::run() {
   result.duration_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   result.waves = started_.load() * plan_.waves;
   result.instructions = executed_.load();
+  if (races_) result.order_steps = races_->steps();
   if (order_.options.profile) result.profile = profile(result.waves, result.duration_ms);
+  const auto printed = services_->finish(fault_.has_value());
   result.fault = std::move(fault_);
   result.cancelled = !result.fault && order_.cancelled != nullptr && order_.cancelled->load();
   if (races_ && !races_->failure().empty() && !result.fault)
     return Error(ErrorCode::out_of_memory, races_->failure());
+  if (!result.fault && !result.cancelled) KILN_CHECK(printed);
   if (!result.fault && !result.cancelled && started_.load() < groups_)
     return Error(ErrorCode::out_of_memory, "no memory for a work group's registers");
   return result;

@@ -12,6 +12,7 @@
 #include "engine/emulator/core/core.hpp"
 #include "engine/emulator/machine/card.hpp"
 #include "engine/emulator/machine/counters.hpp"
+#include "engine/emulator/machine/hostcall_output.hpp"
 #include "engine/emulator/machine/kernel_arguments.hpp"
 #include "engine/emulator/machine/memory.hpp"
 #include "engine/emulator/machine/options.hpp"
@@ -27,6 +28,7 @@ struct BoundCode {
   const std::uint32_t* index_of = nullptr;
   std::uint64_t begin = 0, bytes = 0;
   const std::vector<std::string>* assembly = nullptr;
+  const std::vector<std::string>* print_formats = nullptr;  // null: none
   std::vector<NamedRange> ranges;          // of the object's image, read-only for kernels
   std::vector<NamedRange> writable_ranges; // its variables
   bool order_matters = false;              // order_may_matter
@@ -43,12 +45,14 @@ struct LaunchOrder {
   Geometry geometry;
   Bytes arguments;                         // as gather_arguments gives it
   const std::atomic<bool>* cancelled = nullptr;
+  PrintSink print;                         // where printf goes; empty: where the options say
 };
 
 struct LaunchResult {
   std::optional<FaultReport> fault;        // the launch was stopped there
   bool cancelled = false;
   std::uint64_t waves = 0, instructions = 0;
+  std::uint64_t order_steps = 0;           // what the check of races on global memory searched (global_order.hpp)
   double duration_ms = 0;
   std::shared_ptr<const Profile> profile;  // when it was asked for; also of a launch that was stopped
 };

@@ -398,6 +398,7 @@ Result<LoadedObject> load_object(ByteView bytes, const std::string& isa) {
   KILN_TRY(const File file, read_file_headers(bytes));
   KILN_CHECK(check_target(file.header, isa));
   LoadedObject object;
+  object.print_formats = described.print_formats;
   KILN_TRY(const Layout layout, lay_out(file, object));
   KILN_CHECK(apply_relocations(file, layout));
   KILN_CHECK(decode_code(object, isa));

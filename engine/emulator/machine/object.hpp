@@ -66,6 +66,7 @@ struct LoadedObject {
   std::uint64_t code_bytes = 0;
   std::map<std::string, ObjectKernel> kernels;
   std::map<std::string, ObjectVariable> variables;  // exported ones
+  std::vector<std::string> print_formats;    // "amdhsa.printf"
 };
 
 // For a card that reports `isa`, "gfx942:sramecc+:xnack-". Errors: corrupt; unsupported (another target or features

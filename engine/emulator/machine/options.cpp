@@ -6,8 +6,8 @@ namespace kiln::emulator {
 namespace {
 
 constexpr int threads_max = 1024;
-constexpr const char* names[] = {"threads", "budget", "seed",        "order", "check",
-                                 "profile", "core",   "core_folder", "memory"};
+constexpr const char* names[] = {"threads", "budget",      "seed",   "order",       "check",     "profile",
+                                 "core",    "core_folder", "memory", "print_bytes", "print_file"};
 
 Error wrong(std::string_view name, std::string_view value, const std::string& expected) {
   return Error(ErrorCode::invalid_argument, "emulator option " + std::string(name.substr(0, 40)) + " takes " +
@@ -70,6 +70,10 @@ Status set_option(Options& options, std::string_view name, std::string_view valu
     KILN_TRY(options.seed, number(name, value, 0, ~std::uint64_t(0)));
   } else if (name == "memory") {
     KILN_TRY(options.memory_bytes, number(name, value, 0, std::uint64_t(1) << 46));
+  } else if (name == "print_bytes") {
+    KILN_TRY(options.print_bytes, number(name, value, 0, std::uint64_t(1) << 40));
+  } else if (name == "print_file") {
+    options.print_file = value;
   } else if (name == "order") {
     if (value == "auto") options.order = Options::Order::automatic;
     else if (value == "serial") options.order = Options::Order::serial;

@@ -32,12 +32,14 @@ struct Options {
   std::string core;                              // "v3", "v4"; "": the widest that the machine runs
   std::string core_folder;                       // where the cores are; "": beside this library (core_loader.hpp)
   std::uint64_t memory_bytes = 0;                // device memory of a card; 0: the card's own, at most this machine's
+  std::uint64_t print_bytes = 16 << 20;          // that the printf of one launch may print; the rest is dropped
+  std::string print_file;                        // the file that it is appended to; "": stdout and stderr
 };
 
 // Sets one option by its name; values as in the environment. Errors: invalid_argument, with what is known.
 //   threads N, budget N, seed N, order auto|serial|parallel, check LIST of races (LDS and global memory), shared,
 //   global, uninitialised (LDS and registers), lds, registers, barriers, bounds, all, none; profile 0|1, core v3|v4,
-//   core_folder PATH, memory BYTES
+//   core_folder PATH, memory BYTES, print_bytes BYTES, print_file PATH
 Status set_option(Options& options, std::string_view name, std::string_view value);
 
 // All of KILN_EMULATOR_THREADS, _BUDGET, … that `getter` (null: not set) has. Errors name the variable.

@@ -21,6 +21,7 @@ Result<std::unique_ptr<Program>> Program::load(ByteView bytes, const Card& card,
   code.begin = loaded.code.begin;
   code.bytes = loaded.code_bytes;
   code.assembly = &loaded.code.text;
+  code.print_formats = &loaded.print_formats;
   code.order_matters = order_may_matter(code.code, code.instructions);
   for (const auto& segment : loaded.segments) {
     const NamedRange range{segment.address, segment.address + segment.bytes,
@@ -42,13 +43,29 @@ const ObjectVariable* Program::variable(const std::string& name) const {
   return found == object_.variables.end() ? nullptr : &found->second;
 }
 
-void Program::add_lines(const Kernel& kernel, Profile& profile) const {
-  const std::lock_guard lock(lines_mutex_);
+SourceLines* Program::lines() const {
   if (!lines_read_) lines_ = SourceLines::read(file_);
   lines_read_ = true;
-  if (lines_ == nullptr) return;
+  return lines_.get();
+}
+
+void Program::add_lines(const Kernel& kernel, Profile& profile) const {
+  const std::lock_guard lock(lines_mutex_);
+  if (lines() == nullptr) return;
   const auto image = reinterpret_cast<std::uint64_t>(object_.image.begin());
   for (auto& row : profile.rows) row.source = lines_->at(kernel.entry - image + row.offset);
+}
+
+std::string Program::lines_of(const Kernel& kernel, const FaultReport& fault) const {
+  const std::lock_guard lock(lines_mutex_);
+  if (lines() == nullptr) return {};
+  const auto first = kernel.entry - reinterpret_cast<std::uint64_t>(object_.image.begin());
+  const auto place = [&](std::uint64_t offset) {
+    const auto line = lines_->at(first + offset);
+    return line.file.empty() ? "an unknown line" : line.file + ":" + std::to_string(line.line);
+  };
+  return place(fault.instruction_offset) +
+         (fault.other_instruction.empty() ? "" : ", the other one's " + place(fault.other_offset));
 }
 
 bool Program::holds(std::uint64_t address, std::uint64_t bytes) const {

@@ -32,9 +32,13 @@ class Program {
   [[nodiscard]] bool holds(std::uint64_t address, std::uint64_t bytes) const;
   // Gives the rows of a profile of one of these kernels their source lines. Any thread.
   void add_lines(const Kernel& kernel, Profile& profile) const;
+  // "mine.hip:12, the other access's mine.hip:10": where a fault's instructions come from; "" where the object does not
+  // say. Any thread.
+  [[nodiscard]] std::string lines_of(const Kernel& kernel, const FaultReport& fault) const;
 
  private:
   Program();
+  SourceLines* lines() const;   // the mutex is held
   LoadedObject object_;
   BoundCode code_;
   Bytes file_;

@@ -1,9 +1,12 @@
 #include "engine/emulator/machine/report.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cinttypes>
 #include <cstdarg>
 #include <cstdio>
+
+#include "engine/emulator/machine/hostcall.hpp"
 
 namespace kiln::emulator {
 namespace {
@@ -39,6 +42,24 @@ std::string encoding(const Instruction& instruction) {
   return words;
 }
 
+// Nothing is ever mapped below: what is accessed there was reached from a null pointer.
+constexpr std::uint64_t near_null = 1 << 20;
+
+// A null pointer may be one that the card should have given.
+std::string missing_service(const FaultPlace& place, const Fault& fault) {
+  if (fault.address >= near_null) return {};
+  const auto absent = absent_services(*place.kernel);
+  if (absent.empty()) return {};
+  return "\n  the emulated card does not provide what this kernel may use: " + absent + "; its pointer is null";
+}
+
+// The lines of a report have a meaning: of what the kernel has printed it takes the first.
+std::string stop_text(const FaultPlace& place, const Fault& fault) {
+  const auto printed = place.error_text.substr(0, place.error_text.find_first_of("\r\n"));
+  return format("trap %" PRIu64 " (the kernel stopped itself)", fault.address) +
+         (printed.empty() ? "" : ", after it printed: " + printed);
+}
+
 const char* access(const Fault& fault) { return fault.store ? "store" : "load"; }
 
 // Scalar registers are numbered from 1000 (core/register_checks.hpp).
@@ -58,7 +79,9 @@ std::string cause(const FaultPlace& place, const Fault& fault) {
     case FaultKind::out_of_range:
       return format("out-of-range %s of %s at 0x%" PRIx64 ": ", access(fault), plural(fault.bytes, "byte").c_str(),
                     fault.address) +
-             describe_address(*place.ranges, fault.address, fault.bytes);
+             (fault.address < near_null ? "beside a null pointer"
+                                        : describe_address(*place.ranges, fault.address, fault.bytes)) +
+             missing_service(place, fault);
     case FaultKind::read_only:
       return format("store of %s to read-only memory at 0x%" PRIx64 ": ", plural(fault.bytes, "byte").c_str(),
                     fault.address) +
@@ -75,7 +98,9 @@ std::string cause(const FaultPlace& place, const Fault& fault) {
                   : std::string());
     case FaultKind::bad_program_counter:
       return format("no instruction begins at 0x%" PRIx64 ", where the program went", fault.address);
-    case FaultKind::trap: return format("trap %" PRIu64 " (the kernel stopped itself)", fault.address);
+    case FaultKind::trap: return stop_text(place, fault);
+    case FaultKind::host_call:
+      return std::string("a call of the kernel to its host: ") + describe(static_cast<HostCallFault>(fault.address));
     case FaultKind::budget: return "the launch has used up its budget of instructions: an endless loop, or raise it";
     case FaultKind::lds_race: return "race in LDS: " + lds + " without a barrier after another wave's access";
     case FaultKind::global_race:
@@ -104,6 +129,7 @@ const char* fault_name(FaultKind kind) {
     case FaultKind::not_covered: return "not_covered";
     case FaultKind::bad_program_counter: return "bad_program_counter";
     case FaultKind::trap: return "trap";
+    case FaultKind::host_call: return "host_call";
     case FaultKind::budget: return "budget";
     case FaultKind::lds_race: return "lds_race";
     case FaultKind::global_race: return "global_race";
@@ -168,6 +194,9 @@ FaultReport report_fault(const FaultPlace& place, const Wave& wave) {
     report.instruction_offset = place.code[fault.instruction].address - place.kernel->entry;
   report.instruction = instruction_text(place, fault.instruction);
   std::string lane;
+  // All lanes that are switched on have stopped; the first one stands for them.
+  if (fault.kind == FaultKind::trap && fault.lane < 0 && wave.exec() != 0)
+    report.fault.lane = std::countr_zero(wave.exec());
   if (fault.lane >= 0) {
     const auto* const threads = place.geometry->threads;
     const std::uint32_t linear = wave.index * wave.size + static_cast<std::uint32_t>(fault.lane);
@@ -181,6 +210,8 @@ FaultReport report_fault(const FaultPlace& place, const Wave& wave) {
   const bool race = fault.kind == FaultKind::lds_race || fault.kind == FaultKind::global_race;
   if (race || fault.kind == FaultKind::divergent_barrier) {
     report.other_instruction = instruction_text(place, fault.other_instruction);
+    if (fault.other_instruction < place.instructions)
+      report.other_offset = place.code[fault.other_instruction].address - place.kernel->entry;
     report.text += (race ? "\n  the other access: " : "\n  ended: ") + other_place(place, fault, report) +
                    report.other_instruction;
   }

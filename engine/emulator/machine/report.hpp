@@ -22,7 +22,7 @@ struct FaultReport {
   std::uint32_t block[3] = {}, thread[3] = {};  // thread: of the lane, where the fault has one
   std::uint32_t wave = 0;
   std::uint32_t other_block[3] = {};            // races: of the access before
-  std::uint64_t instruction_offset = 0;         // bytes from the kernel's first instruction
+  std::uint64_t instruction_offset = 0, other_offset = 0;  // bytes from the kernel's first instruction
   std::string instruction, other_instruction;   // as assembly
   std::string text;                             // all of it, several lines, no newline at the end
 };
@@ -34,6 +34,7 @@ struct FaultPlace {
   const Instruction* code = nullptr;
   std::uint32_t instructions = 0;
   const std::vector<NamedRange>* ranges = nullptr;      // by address
+  std::string error_text;                               // what the wave has last printed to stderr
 };
 
 // `wave` as it stopped.

@@ -9,6 +9,8 @@ namespace kiln::emulator {
 namespace {
 
 constexpr std::uint64_t slice = 1 << 16;       // instructions until a wave that neither waits nor ends gives way
+// Instructions between looks at the cancellation. Some matrix instructions take microseconds, checked ones more.
+constexpr std::uint64_t look = 4096, checked_look = 256;
 constexpr std::size_t row_bytes = lanes * sizeof(std::uint32_t);
 // Waves' files do not lie a power of two apart: their same registers would compete for the same cache sets.
 constexpr std::size_t file_bytes = vector_registers * row_bytes + 5 * row_bytes;
@@ -147,12 +149,23 @@ bool RunningGroup::release_barrier(const GroupPlan& plan) {
   return true;
 }
 
+// One wave's turn. False: the launch was cancelled during it.
+bool RunningGroup::run_turn(const GroupPlan& plan, Wave& wave, std::uint64_t instructions) {
+  const std::uint64_t piece = plan.races != nullptr ? checked_look : look, end = wave.executed + instructions;
+  while (wave.status == WaveStatus::running && wave.executed < end) {
+    if (plan.cancelled != nullptr && plan.cancelled->load(std::memory_order_relaxed)) return false;
+    plan.core->run(wave, std::min(piece, end - wave.executed));
+  }
+  return true;
+}
+
 Progress RunningGroup::advance(const GroupPlan& plan, std::uint64_t instructions, std::uint64_t& executed) {
   std::uint64_t left = instructions;
   for (;;) {
     bool ran = false, asleep = true, waits = false;
     order_waves(plan);
-    for (const std::uint32_t index : order_) {
+    for (std::size_t place = 0; place < order_.size(); ++place) {
+      const std::uint32_t index = order_[place];
       Wave& wave = waves_[index];
       if (wave.status == WaveStatus::sleeping) wave.status = WaveStatus::running;
       waits = waits || wave.status == WaveStatus::barrier;
@@ -160,12 +173,18 @@ Progress RunningGroup::advance(const GroupPlan& plan, std::uint64_t instructions
       current_ = index;
       const std::uint64_t before = wave.executed;
       // A shuffled schedule changes waves often and anywhere.
-      plan.core->run(wave, std::min(random_ == 0 ? slice : 1 + (random_ >> index) % 97,
-                                    std::max<std::uint64_t>(left, 1)));
+      const bool goes_on = run_turn(plan, wave, std::min(random_ == 0 ? slice : 1 + (random_ >> index) % 97, left));
       const std::uint64_t done = wave.executed - before;
       executed += done;
       left -= std::min(left, done);
+      if (!goes_on) return Progress::quantum;
       if (wave.status == WaveStatus::faulted) return Progress::faulted;
+      const bool gives_way = wave.status == WaveStatus::sleeping && plan.services != nullptr;
+      if (gives_way && !plan.services->serve(wave, linear_)) return Progress::faulted;
+      if (left == 0) {   // the next one is first next time: one that waits in a loop must not starve the others
+        std::rotate(order_.begin(), order_.begin() + static_cast<std::ptrdiff_t>(place) + 1, order_.end());
+        return Progress::quantum;
+      }
       ran = true;
       asleep = asleep && wave.status == WaveStatus::sleeping;
       waits = waits || wave.status == WaveStatus::barrier;
@@ -176,7 +195,6 @@ Progress RunningGroup::advance(const GroupPlan& plan, std::uint64_t instructions
       continue;
     }
     if (asleep) return Progress::waiting;
-    if (left == 0) return Progress::quantum;
   }
 }
 

@@ -1,6 +1,7 @@
 // One work group on its way: its waves take turns on one host thread.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include "engine/emulator/core/core.hpp"
 #include "engine/emulator/core/wave.hpp"
 #include "engine/emulator/machine/global_races.hpp"
+#include "engine/emulator/machine/hostcall_services.hpp"
 #include "engine/emulator/machine/initial_state.hpp"
 #include "engine/emulator/machine/options.hpp"
 #include "engine/emulator/machine/pages.hpp"
@@ -20,6 +22,8 @@ struct GroupPlan {
   const InitialState* state = nullptr;
   const Options* options = nullptr;
   GlobalRaces* races = nullptr;                        // null: races on global memory are not checked
+  const std::atomic<bool>* cancelled = nullptr;        // null: never
+  HostServices* services = nullptr;                    // answers what kernels ask of their host; null: nobody does
   Geometry geometry;
   std::uint32_t waves = 1, lds_bytes = 0, first = 0;   // first: index of the kernel's first instruction
   std::uint64_t wave_scratch_bytes = 0;                // of one wave
@@ -40,7 +44,8 @@ class RunningGroup {
   // which this group's waves use [scratch_offset, …).
   void begin(const GroupPlan& plan, Execution& execution, const std::uint32_t id[3], std::uint64_t linear,
              std::uint64_t scratch_address, std::uint64_t scratch_offset);
-  // Runs on, at most about `instructions`; adds what was executed to `executed`.
+  // Runs on, at most about `instructions`, and until the plan's `cancelled` is set; adds what was executed to
+  // `executed`.
   Progress advance(const GroupPlan& plan, std::uint64_t instructions, std::uint64_t& executed);
   // The wave that stopped, or that ran last.
   [[nodiscard]] Wave& current() { return waves_[current_]; }
@@ -58,6 +63,7 @@ class RunningGroup {
                   std::uint64_t scratch_offset);
   void begin_checks(const GroupPlan& plan);
   void order_waves(const GroupPlan& plan);
+  static bool run_turn(const GroupPlan& plan, Wave& wave, std::uint64_t instructions);
   bool release_barrier(const GroupPlan& plan);
 
   Pages registers_, lds_, race_shadow_, written_shadow_, vector_shadow_, scalar_shadow_;

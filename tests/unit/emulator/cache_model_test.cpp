@@ -1,5 +1,5 @@
-// The model of the card's L2: hits and misses worked out by hand, and one result whatever the order in which work groups
-// end and the number of host threads.
+// The model of the card's L2: hits and misses worked out by hand, and one result whatever the order in which work
+// groups end and the number of host threads.
 #include <gtest/gtest.h>
 
 #include <algorithm>

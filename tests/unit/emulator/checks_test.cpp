@@ -2,8 +2,11 @@
 // that are right stay without one.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <map>
+#include <random>
 #include <set>
+#include <thread>
 
 #include "engine/emulator/machine/global_order.hpp"
 #include "tests/unit/emulator/launching.hpp"
@@ -123,6 +126,43 @@ TEST_P(Checking, AtomicsElsewhereOrderNothing) {
   races("under_lock", {{blocks, 1, 1}, {64, 1, 1}}, words, words + 1, 0u);
   // Without marks on stores (gfx90a) the flag's store cannot be told from the others', but nobody reads it there.
   races("chain", {{blocks, 1, 1}, {64, 1, 1}}, words, words + blocks, 0u);
+}
+
+// One block reads what all have stored, behind as many atomics on one word: eight times the blocks are eight times the
+// work, not 64 times.
+TEST_P(Checking, ManyAtomicsAreSearchedOnce) {
+  check("races");
+  const auto steps = [&](std::uint32_t blocks) {
+    auto *out = allocate(256), *partial = allocate(256 * blocks), *counter = allocate(1);
+    const auto result = run("last_block_sums", {{blocks, 1, 1}, {256, 1, 1}}, out, partial, counter, blocks, 1u);
+    EXPECT_EQ(*counter, blocks);
+    return result.order_steps;
+  };
+  const std::uint64_t few = steps(100), many = steps(800);
+  EXPECT_GT(few, 0u);
+  EXPECT_LE(many, 12 * few);
+}
+
+// A wave that neither waits nor ends stops some hundred instructions after the request.
+TEST_P(Checking, CheckedLaunchesStopWhenTheyAreCancelled) {
+  for (const char* list : {"races", "none"}) {
+    check(list);
+    auto *counter = allocate(1), *end = allocate(1);
+    const std::atomic_ref<std::uint32_t> count(*counter);
+    std::uint32_t at_request = 0;
+    cancelled_ = false;
+    std::thread other([&] {
+      while (count.load() < 64 * 100) std::this_thread::yield();
+      cancelled_ = true;
+      at_request = count.load();
+    });
+    const auto result = launch("counts_on", {{1, 1, 1}, {64, 1, 1}}, counter, end);
+    other.join();
+    ASSERT_TRUE(result) << to_text(result.error());
+    EXPECT_TRUE(result->cancelled);
+    EXPECT_LE(count.load() - at_request, 64u * 4096) << list;
+  }
+  cancelled_ = false;
 }
 
 TEST_P(Checking, AGlobalRaceIsLocated) {
@@ -245,6 +285,89 @@ TEST(GlobalOrder, GoesOnThroughOthers) {
   early.link(1, start, 2);
   EXPECT_TRUE(early.ordered(0, start, 1));
   EXPECT_FALSE(early.ordered(0, start, 2));
+}
+
+// Thousands of waves that read what one has written, each after an atomic on the same word.
+TEST(GlobalOrder, GoesForwardOnce) {
+  const auto steps = [](std::uint32_t waves) {
+    GlobalOrder order(1);
+    const std::uint32_t start = order.now();
+    std::uint32_t last = start;
+    for (std::uint32_t wave = 1; wave < waves; ++wave) {
+      order.link(wave - 1, last, wave);
+      last = order.now();
+      order.tick();
+      EXPECT_TRUE(order.ordered(0, start, wave)) << wave;
+    }
+    EXPECT_FALSE(order.ordered(1, order.now(), 0));
+    return order.steps();
+  };
+  EXPECT_LE(steps(8000), 12 * steps(1000));
+}
+
+// And one that reads what thousands have written.
+TEST(GlobalOrder, GoesBackOnce) {
+  const auto steps = [](std::uint32_t waves) {
+    GlobalOrder order(1);
+    std::vector<std::uint32_t> wrote;
+    for (std::uint32_t wave = 0; wave + 1 < waves; ++wave) {
+      wrote.push_back(order.now());
+      order.link(wave, order.now(), wave + 1);
+      order.tick();
+    }
+    for (std::uint32_t wave = 0; wave + 1 < waves; ++wave) EXPECT_TRUE(order.ordered(wave, wrote[wave], waves - 1));
+    return order.steps();
+  };
+  EXPECT_LE(steps(8000), 12 * steps(1000));
+}
+
+// The same answers as the definition, whatever was asked before: a search from the beginning each time.
+TEST(GlobalOrder, AnswersDoNotDependOnQuestionsBefore) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 200; ++round) {
+    constexpr std::uint32_t waves = 6, per_group = 2;
+    GlobalOrder asked(per_group);
+    struct Event {
+      bool barrier;
+      std::uint32_t a, time, b;
+    };
+    std::vector<Event> events;
+    const auto play = [](GlobalOrder& order, const Event& event) {
+      if (event.barrier) order.barrier(event.a);
+      else order.link(event.a, event.time, event.b);
+      order.tick();
+    };
+    for (int step = 0; step < 30; ++step) {
+      Event event{random() % 4 == 0, static_cast<std::uint32_t>(random() % waves), 0,
+                  static_cast<std::uint32_t>(random() % waves)};
+      if (event.barrier) event.a %= waves / per_group;
+      event.time = asked.now() - static_cast<std::uint32_t>(random() % std::min(asked.now(), 9u));
+      events.push_back(event);
+      play(asked, event);
+      for (int question = 0; question < 4; ++question) {
+        const auto from = static_cast<std::uint32_t>(random() % waves);
+        const auto to = static_cast<std::uint32_t>(random() % waves);
+        const std::uint32_t time = static_cast<std::uint32_t>(random() % asked.now());
+        GlobalOrder fresh(per_group);
+        for (const Event& one : events) play(fresh, one);
+        ASSERT_EQ(asked.ordered(from, time, to), fresh.ordered(from, time, to))
+            << "round " << round << ", step " << step << ": " << from << " at " << time << " before " << to;
+      }
+    }
+  }
+}
+
+TEST(GlobalOrder, StopsWhenItIsCancelled) {
+  std::atomic<bool> cancelled{false};
+  GlobalOrder order(1, &cancelled);
+  const std::uint32_t start = order.now();
+  for (std::uint32_t wave = 2; wave < 100000; ++wave) order.link(wave, order.now(), wave + 1);
+  EXPECT_FALSE(order.ordered(0, start, 1));
+  EXPECT_GT(order.steps(), 50000u);
+  const std::uint64_t before = order.steps();
+  cancelled = true;
+  EXPECT_TRUE(order.ordered(0, start + 1, 200000));
+  EXPECT_LE(order.steps() - before, 1024u);
 }
 
 TEST(CheckOptions, AreLists) {

@@ -64,6 +64,7 @@ class LaunchingObject : public testing::TestWithParam<const char*> {
     order.geometry = geometry;
     order.arguments = std::move(gathered);
     order.cancelled = &cancelled_;
+    order.print = print_;
     return run_launch(order);
   }
 
@@ -124,6 +125,7 @@ class LaunchingObject : public testing::TestWithParam<const char*> {
   Memory memory_{std::uint64_t(1) << 32};
   Workers workers_{4};
   Options options_;
+  PrintSink print_;                    // empty: stdout and stderr
   std::atomic<bool> cancelled_{false};
 };
 

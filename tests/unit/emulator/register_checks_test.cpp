@@ -103,12 +103,20 @@ TEST(RegisterChecks, WideOperands) {
 // A buffer's data stands before its address in the text; private memory is the exception, for spills.
 TEST(RegisterChecks, Buffers) {
   CheckedWave wave("gfx90a");
-  const std::string descriptor = "s_mov_b64 s[0:1], 0\n s_mov_b64 s[2:3], 0\n";   // nothing is inside: stores are lost
+  const std::string descriptor =
+      "v_readfirstlane_b32 s0, v60\n v_readfirstlane_b32 s1, v61\n s_movk_i32 s2, 0x1000\n s_mov_b32 s3, 0x20000\n";
   EXPECT_EQ(wave.finds(descriptor + zeros('v', 0, 4) + "buffer_store_dwordx4 v[0:3], v4, s[0:3], 0 offen"), "");
   EXPECT_EQ(wave.finds(descriptor + zeros('v', 0, 2) + zeros('v', 4, 4) +
                        "buffer_store_dwordx4 v[0:3], v4, s[0:3], 0 offen"),
             "v3");
   EXPECT_EQ(wave.finds(descriptor + zeros('v', 0, 3) + "buffer_store_dwordx4 v[0:3], v4, s[0:3], 0 offen"), "v4");
+  // What is out of bounds is not stored: one lane of two here, the last two dwords of the other.
+  const std::string two = "s_mov_b64 exec, 1\n v_mov_b32 v4, 0xff8\n s_mov_b64 exec, 2\n v_mov_b32 v4, -1\n"
+                          "s_mov_b64 exec, 1\n v_mov_b32 v0, 0\n v_mov_b32 v1, 0\n s_mov_b64 exec, 3\n";
+  EXPECT_EQ(wave.finds(descriptor + two + "buffer_store_dwordx4 v[0:3], v4, s[0:3], 0 offen"), "");
+  EXPECT_EQ(wave.finds(descriptor + two + "buffer_store_dwordx2 v[2:3], v4, s[0:3], 0 offen"), "v2");
+  EXPECT_EQ(wave.finds(descriptor + two + "buffer_atomic_add v1, v4, s[0:3], 0 offen"), "");
+  EXPECT_EQ(wave.finds(descriptor + two + "buffer_atomic_add v2, v4, s[0:3], 0 offen"), "v2");
   const std::string swizzled = "s_mov_b64 s[0:1], 0\n s_bitset1_b32 s1, 31\n s_mov_b64 s[2:3], 0\n";
   EXPECT_EQ(wave.finds(swizzled + "buffer_store_dword v0, off, s[0:3], 0"), "");
 }
@@ -134,6 +142,29 @@ TEST(RegisterChecks, CopiesAreNoUses) {
             "v3");
   EXPECT_EQ(wave.finds("v_accvgpr_write_b32 a0, v0\n v_accvgpr_read_b32 v1, a0\n v_add_u32 v2, v1, v1"), "v1");
   EXPECT_EQ(wave.finds("s_mov_b32 s1, s0\n s_add_u32 s2, s1, s1"), "s1");
+}
+
+// Compilers add 32 bits with these and leave the upper half of the addend undefined; so is the result's then.
+TEST(RegisterChecks, LowHalfOfWideSums) {
+  CheckedWave wave("gfx942");
+  const std::string sum = "v_mad_u64_u32 v[4:5], s[0:1], v0, v1, v[2:3]\n";
+  EXPECT_EQ(wave.finds(zeros('v', 0, 2) + sum + "v_add_u32 v6, v4, v4"), "");
+  EXPECT_EQ(wave.finds(zeros('v', 0, 2) + sum + "v_add_u32 v6, v5, v5"), "v5");
+  EXPECT_EQ(wave.finds(zeros('v', 0, 2) + sum + "s_mov_b64 exec, s[0:1]\n s_add_u32 s2, s0, s0"), "s0");
+  EXPECT_EQ(wave.finds(zeros('v', 0, 3) + sum + "v_add_u32 v6, v5, v5\n s_add_u32 s2, s0, s1"), "");
+  EXPECT_EQ(wave.finds(zeros('v', 0, 1) + zeros('v', 3, 3) + sum), "v2");
+  EXPECT_EQ(wave.finds(zeros('v', 1, 2) + "v_mad_i64_i32 v[4:5], s[0:1], v0, v1, v[2:3]"), "v0");
+}
+
+TEST(RegisterChecks, ReadsOfOneLane) {
+  CheckedWave wave("gfx942");
+  const std::string third = "s_mov_b64 exec, 8\n v_mov_b32 v0, 0\n s_mov_b64 exec, -1\n";   // lane 3 alone is written
+  EXPECT_EQ(wave.finds(third + "v_readlane_b32 s0, v0, 3"), "");
+  EXPECT_EQ(wave.finds(third + "s_mov_b64 exec, 1\n v_readlane_b32 s0, v0, 3"), "");
+  EXPECT_EQ(wave.finds(third + "s_mov_b32 s1, 2\n v_readlane_b32 s0, v0, s1"), "v0");
+  EXPECT_EQ(wave.finds(third + "s_mov_b64 exec, 0xf8\n v_readfirstlane_b32 s0, v0"), "");
+  EXPECT_EQ(wave.finds(third + "v_readfirstlane_b32 s0, v0"), "v0");
+  EXPECT_EQ(wave.finds(third + "s_mov_b64 exec, 0\n v_readfirstlane_b32 s0, v0"), "v0");
 }
 
 }  // namespace

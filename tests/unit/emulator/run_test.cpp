@@ -77,6 +77,11 @@ TEST(Run, WhatStopsAWave) {
   EXPECT_EQ(barrier.wave().next, 2u);
   SmallWave sleeping("gfx90a");
   EXPECT_EQ(sleeping.run("s_sleep 3"), WaveStatus::sleeping);
+  for (const char* card : {"gfx942", "gfx1100"}) {
+    SmallWave interrupting(card);   // a call to the host is answered then
+    EXPECT_EQ(interrupting.run("s_sendmsg sendmsg(MSG_INTERRUPT)\n s_nop 0"), WaveStatus::sleeping) << card;
+    EXPECT_EQ(interrupting.wave().next, 1u);
+  }
   SmallWave trap("gfx942");
   EXPECT_EQ(trap.run("s_trap 3\n s_trap 2"), WaveStatus::faulted);
   EXPECT_EQ(trap.wave().fault.kind, FaultKind::trap);
@@ -87,7 +92,7 @@ TEST(Run, WhatStopsAWave) {
 TEST(Run, TimeOnlyInstructionsDoNothing) {
   SmallWave wave("gfx942");
   EXPECT_EQ(wave.run("s_nop 7\n s_waitcnt vmcnt(0) lgkmcnt(0)\n s_setprio 3\n s_sleep 0\n s_wakeup\n s_icache_inv\n"
-                     "s_dcache_inv\n s_sendmsg sendmsg(MSG_INTERRUPT)\n s_ttracedata\n s_incperflevel 1\n"
+                     "s_dcache_inv\n s_ttracedata\n s_incperflevel 1\n"
                      "s_decperflevel 1\n"
                      "s_sethalt 0\n buffer_wbl2 sc0 sc1\n buffer_inv sc1\n ds_nop"),
             WaveStatus::ended);

@@ -80,11 +80,25 @@ TEST(VectorConvert, Halves) {
   check32("gfx950", "v_cvt_f32_bf16 v0, v1", {{0x12343f80, 0, 0, bits(1.0f)}});
 }
 
+// One byte of four, saturated, rounded as MODE says.
+TEST(VectorConvert, ByteOfFour) {
+  for (const std::string p : {"gfx90a", "gfx942", "gfx950", "gfx1100"}) {
+    const std::uint32_t old = 0x11223344, nan = 0x7fc00000;
+    check32(p, "v_cvt_pk_u8_f32 v0, v1, v2, v3",
+            {{bits(171.0f), 0, old, 0x112233ab}, {bits(171.0f), 1, old, 0x1122ab44}, {bits(171.0f), 2, old, 0x11ab3344},
+             {bits(171.0f), 3, old, 0xab223344}, {bits(171.0f), 6, old, 0x11ab3344}, {bits(-3.0f), 0, old, 0x11223300},
+             {bits(300.0f), 0, old, 0x112233ff}, {nan, 0, old, 0x11223300}, {bits(2.5f), 0, old, 0x11223302},
+             {bits(3.5f), 0, old, 0x11223304}, {bits(2.75f), 0, old, 0x11223303}});
+    constexpr std::uint32_t towards_zero = usual_mode | 3;
+    check32(p, "v_cvt_pk_u8_f32 v0, v1, v2, v3", {{bits(2.75f), 0, old, 0x11223302}}, towards_zero);
+  }
+}
+
 TEST(VectorConvert, TranscendentalsAtKnownPoints) {
   const std::uint32_t minus_inf = 0xff800000, minus_nan = 0xffc00000, minus_zero = 0x80000000;
   for (const auto& p : cdna()) {
-    check32(p, "v_exp_f32 v0, v1",
-            {{minus_inf, 0, 0, 0},
+    for (const char* text : {"v_exp_f32 v0, v1", "v_exp_legacy_f32 v0, v1"})
+      check32(p, text, {{minus_inf, 0, 0, 0},
              {minus_zero, 0, 0, bits(1.0f)},
              {inf, 0, 0, inf},
              {bits(10.0f), 0, 0, bits(1024.0f)},
@@ -92,8 +106,8 @@ TEST(VectorConvert, TranscendentalsAtKnownPoints) {
              {bits(-127.0f), 0, 0, 0},
              {bits(128.0f), 0, 0, inf},
              {bits(0.5f), 0, 0, bits(1.41421356f)}});
-    check32(p, "v_log_f32 v0, v1",
-            {{minus_inf, 0, 0, minus_nan},
+    for (const char* text : {"v_log_f32 v0, v1", "v_log_legacy_f32 v0, v1"})
+      check32(p, text, {{minus_inf, 0, 0, minus_nan},
              {bits(-1.0f), 0, 0, minus_nan},
              {minus_zero, 0, 0, minus_inf},
              {0, 0, 0, minus_inf},

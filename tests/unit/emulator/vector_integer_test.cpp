@@ -156,6 +156,27 @@ TEST(VectorInteger, SixtyFourBits) {
   check64("gfx942", "v_lshl_add_u64 v[0:1], v[2:3], 0, -1", {{5, 0, 0, 4}});
 }
 
+// Four windows of four bytes; a byte of 0 in the reference does not count. Sums of 32 bits do not run into each other.
+TEST(VectorInteger, WindowSumsOfFourRegisters) {
+  for (const std::string p : {"gfx90a", "gfx942", "gfx950", "gfx1100"}) {
+    SmallWave wave(p);
+    for (int lane = 0; lane < 32; ++lane) {
+      wave.set_v64(4, lane, 0x0706050403020100);
+      wave.v(6, lane) = lane == 1 ? 0xffffffff : 0x03020100;
+      for (int i = 0; i < 4; ++i) wave.v(8 + i, lane) = lane == 2 ? 0xfffffffe : 1 + static_cast<std::uint32_t>(i);
+      wave.v(3, lane) = 77;
+    }
+    wave.set_exec(0x7);
+    ASSERT_EQ(wave.run("v_mqsad_u32_u8 v[0:3], v[4:5], v6, v[8:11]"), emulator::WaveStatus::ended) << p;
+    const std::uint32_t want[3][4] = {{1, 3 + 2, 6 + 3, 9 + 4},
+                                      {1014 + 1, 1010 + 2, 1006 + 3, 1002 + 4},
+                                      {0xfffffffe, 1, 4, 7}};
+    for (int lane = 0; lane < 3; ++lane)
+      for (int i = 0; i < 4; ++i) EXPECT_EQ(wave.v(i, lane), want[lane][i]) << p << " lane " << lane << " " << i;
+    EXPECT_EQ(wave.v(3, 3), 77u);
+  }
+}
+
 TEST(VectorInteger, LaneCounts) {
   SmallWave wave("gfx942");
   wave.set_s64(4, 0xf0f0000180000003);

@@ -178,11 +178,5 @@ TEST(VectorMove, AccumulationRegisters) {
   }
 }
 
-TEST(VectorMove, WhatIsNotCoveredStopsTheWave) {
-  SmallWave wave("gfx942");
-  EXPECT_EQ(wave.run("v_cubeid_f32 v0, v1, v2, v3"), WaveStatus::faulted);
-  EXPECT_EQ(wave.wave().fault.kind, emulator::FaultKind::not_covered);
-}
-
 }  // namespace
 }  // namespace kiln::emulator_test

@@ -58,6 +58,11 @@ BLOCK_OF(64) counts(GLOBAL uint32* counter) { __hip_atomic_fetch_add(counter, 1u
 BLOCK_OF(64) counts_plainly(GLOBAL uint32* counter) {
   if (thread_index() == 0) *counter += 1;
 }
+// Counts until it is told to end.
+BLOCK_OF(64) counts_on(GLOBAL uint32* counter, GLOBAL uint32* end) {
+  while (__hip_atomic_load(end, __ATOMIC_RELAXED, agent) == 0)
+    __hip_atomic_fetch_add(counter, 1u, __ATOMIC_RELAXED, agent);
+}
 // A compare-and-swap loop, whose first guess is a plain load.
 BLOCK_OF(64) multiplies(GLOBAL uint32* product) {
   uint32 guess = *product;
