@@ -3,7 +3,8 @@ set(KILN_PYTHON /usr/bin/python3)
 # kiln_script(name file): a script that ends with status 0.
 function(kiln_script name file)
   add_test(NAME ${name} COMMAND ${KILN_PYTHON} ${CMAKE_SOURCE_DIR}/${file} ${ARGN})
-  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT "KILN_BIN=${CMAKE_BINARY_DIR}/bin;KILN_BUILD=${CMAKE_BINARY_DIR}")
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
+                       "KILN_BIN=${CMAKE_BINARY_DIR}/bin;KILN_BUILD=${CMAKE_BINARY_DIR}")
 endfunction()
 
 file(GLOB scripts CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} tests/protocol/*_test.py tests/python/*_test.py)
@@ -15,4 +16,16 @@ foreach(script ${scripts})
 endforeach()
 if(EXISTS ${CMAKE_SOURCE_DIR}/tests/layering.py)
   kiln_script(layering tests/layering.py)
+endif()
+
+# Triton's objects on emulated cards, where the environment names a Python that has Triton: KILN_TRITON_PYTHON.
+function(kiln_triton_test name seed)
+  kiln_script(${name} tests/differential/triton/triton_objects_test.py)
+  set_tests_properties(${name} PROPERTIES TIMEOUT 3600 SKIP_REGULAR_EXPRESSION "OK \\(skipped=2\\)")
+  set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT "KILN_SEED=${seed}")
+endfunction()
+kiln_triton_test(differential.triton 1)
+if(KILN_NIGHTLY)
+  kiln_triton_test(nightly.triton ${KILN_NIGHTLY_SEED})
+  set_tests_properties(nightly.triton PROPERTIES LABELS nightly)
 endif()

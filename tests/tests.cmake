@@ -1,4 +1,5 @@
-# One GoogleTest program a folder of tests/unit (named after the room it tests), each registered with ctest test by test.
+# One GoogleTest program a folder of tests/unit (named after the room it tests), each registered with ctest test by
+# test.
 include(GoogleTest)
 set(KILN_TEST_LIBS GTest::gtest GTest::gmock GTest::gtest_main)
 
@@ -12,8 +13,8 @@ function(kiln_test name folder)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR})
   target_link_libraries(${name} PRIVATE ${ARGN} ${KILN_TEST_LIBS})
-  target_compile_definitions(${name} PRIVATE KILN_SOURCE_DIR="${CMAKE_SOURCE_DIR}" KILN_BIN_DIR="${CMAKE_BINARY_DIR}/bin"
-                             KILN_TEST_DIR="${CMAKE_BINARY_DIR}/tests")
+  target_compile_definitions(${name} PRIVATE KILN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
+                             KILN_BIN_DIR="${CMAKE_BINARY_DIR}/bin" KILN_TEST_DIR="${CMAKE_BINARY_DIR}/tests")
   # g++ 12 sees overflows in std::string's own code where constants are appended.
   target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
   kiln_precompile(${name} unit_base <gtest/gtest.h> <functional> <map> <memory> <string> <vector>)
@@ -24,7 +25,8 @@ function(kiln_test name folder)
   endif()
 endfunction()
 
-# kiln_helper(name support/file.cpp DEPS...): a program that tests start, beside them; tests know the folder as KILN_TEST_DIR.
+# kiln_helper(name support/file.cpp DEPS...): a program that tests start, beside them; tests know the folder as
+# KILN_TEST_DIR.
 function(kiln_helper name file)
   if(EXISTS ${CMAKE_SOURCE_DIR}/tests/${file})
     add_executable(${name} ${CMAKE_SOURCE_DIR}/tests/${file})
@@ -43,7 +45,10 @@ function(kiln_test_uses name)
   endif()
 endfunction()
 
+# It starts no program, and lends its precompiled header to all: they would wait for the programs too.
+set(KILN_TEST_WITHOUT_PROGRAMS ON)
 kiln_test(unit_base unit/base engine_base)
+unset(KILN_TEST_WITHOUT_PROGRAMS)
 kiln_test(unit_tile unit/tile engine_specialize)
 kiln_test(unit_layout unit/layout engine_ir)
 kiln_test(unit_kernel unit/kernel engine_ir engine_profile)
@@ -68,7 +73,8 @@ kiln_test_uses(unit_service fault_worker)
 kiln_test_uses(unit_jit fault_worker fault_device session_client)
 # Emitted HIP text, executed on the CPU.
 add_library(test_hip_fibers STATIC ${CMAKE_SOURCE_DIR}/tests/support/hip_fibers/hip_fibers.cpp
-            ${CMAKE_SOURCE_DIR}/tests/support/hip_fibers/fiber.cpp ${CMAKE_SOURCE_DIR}/tests/support/hip_fibers/matrix.cpp)
+            ${CMAKE_SOURCE_DIR}/tests/support/hip_fibers/fiber.cpp
+            ${CMAKE_SOURCE_DIR}/tests/support/hip_fibers/matrix.cpp)
 target_link_libraries(test_hip_fibers PUBLIC engine_ir dl)
 set(KILN_TEST_WITHOUT_PROGRAMS ON)  # they start few or none
 kiln_test(unit_hip_fibers support/hip_fibers/test test_hip_fibers engine_emit)
@@ -98,6 +104,11 @@ if(TARGET kiln-emulator-core-v3)
     unset(KILN_TEST_WITHOUT_PROGRAMS)
     target_compile_definitions(test_differential_emulator PRIVATE KILN_CORE_DIR="${CMAKE_BINARY_DIR}/lib/kiln")
     kiln_test_uses(test_differential_emulator hiprtc_files kiln-compile-hip kiln-emulator-core-v3 kiln-emulator-core-v4)
+    # What clang's built-ins compile to: all covered, or named.
+    set(KILN_TEST_WITHOUT_PROGRAMS ON)
+    kiln_test(test_builtins differential/builtins engine_emulator)
+    unset(KILN_TEST_WITHOUT_PROGRAMS)
+    kiln_test_uses(test_builtins kiln-emulator-core-v3 kiln-emulator-core-v4)
     # The same with other seeds, for as long as a night has: `ctest --preset nightly`.
     option(KILN_NIGHTLY "Register the long tests with ctest" OFF)
     if(KILN_NIGHTLY)
@@ -123,9 +134,11 @@ if(TARGET kiln-emulator-core-v3)
     kiln_test_uses(test_planted_faults hip_text_compiler kiln-emulator-core-v3 kiln-emulator-core-v4)
     kiln_test_uses(test_hostile_objects hip_text_compiler kiln-emulator-core-v3 kiln-emulator-core-v4)
     if(KILN_NIGHTLY)
+      set(KILN_NIGHTLY_MINUTES 30 CACHE STRING "How long the tests with new seeds each go on")
       foreach(name planted_faults hostile_objects)
         add_test(NAME nightly.${name} COMMAND test_${name})
-        set_tests_properties(nightly.${name} PROPERTIES LABELS nightly TIMEOUT 10000 ENVIRONMENT "KILN_NIGHTLY=30")
+        set_tests_properties(nightly.${name} PROPERTIES LABELS nightly TIMEOUT 10000 ENVIRONMENT
+                             "KILN_NIGHTLY=${KILN_NIGHTLY_MINUTES}")
       endforeach()
     endif()
     if(TARGET kiln-emulated-hip)
@@ -139,7 +152,8 @@ endif()
 if(TARGET engine_compile_llvm AND TARGET engine_device_llvm)
   add_library(test_host_runner STATIC ${CMAKE_SOURCE_DIR}/tests/support/host_runner.cpp)
   target_compile_definitions(test_host_runner PRIVATE KILN_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
-  target_link_libraries(test_host_runner PUBLIC engine_compile_llvm engine_device_llvm engine_reference engine_specialize)
+  target_link_libraries(test_host_runner PUBLIC engine_compile_llvm engine_device_llvm engine_reference
+                        engine_specialize)
   set(KILN_TEST_WITHOUT_PROGRAMS ON)  # they start few or none
   kiln_test(unit_host unit/host test_host_runner)
   kiln_test_uses(unit_host kiln-compile-host kiln-device-host)

@@ -61,6 +61,12 @@ bool repeats_diagnostic(const Error& error) {
          (error.message.find(d.message) != std::string::npos || (!d.expected.empty() && error.message.find(d.expected) != std::string::npos));
 }
 
+// Characters of UTF-8, each taken to be one column wide.
+std::size_t columns(const std::string& text) {
+  const auto begins = [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; };
+  return static_cast<std::size_t>(std::count_if(text.begin(), text.end(), begins));
+}
+
 }  // namespace
 
 Error Context::usage_error(std::string message) {
@@ -177,12 +183,12 @@ void print_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     widths.resize(std::max(widths.size(), row.size()));
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], row[i].size());
+    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], columns(row[i]));
   }
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
-      const std::string blank(widths[i] - row[i].size(), ' ');
+      const std::string blank(widths[i] - columns(row[i]), ' ');
       line += (i ? "  " : "") + (numeric(row[i]) ? blank + row[i] : row[i] + blank);
     }
     line.erase(line.find_last_not_of(' ') + 1);

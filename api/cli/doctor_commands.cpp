@@ -76,7 +76,8 @@ void try_machine(Context& context, Verdicts& verdicts) {
   if (devices)
     for (const auto& d : (*devices)["devices"])
       verdicts.add({"device " + d.value("name", ""), d.value("state", "") == "ready",
-                    d.contains("error") ? d["error"].value("message", "") : d.value("description", ""), true});
+                    d.contains("error") ? d["error"].value("message", "") : d.value("description", ""),
+                    d.value("state", "") != "absent"});   // no AMD card is no fault
   auto cache = context.ask("cache.stats", Json::object());
   if (cache)
     verdicts.add({"cache", cache->value("writable", false),

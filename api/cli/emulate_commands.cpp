@@ -23,7 +23,7 @@ namespace {
 constexpr std::size_t source_bytes_max = 64 << 20;
 
 struct EmulateFlags {
-  std::string file, target = "gfx942", kernel, grid, block, lds, check, seed, budget, optimize = "3";
+  std::string file, target = "gfx942", kernel, grid, block, lds, check, seed, budget, print_bytes, optimize = "3";
   std::vector<std::string> arguments, prints, defines, includes, options;
   bool instructions = false;
 };
@@ -118,6 +118,7 @@ Result<Json> Emulation::launch() {
   add("--check", flags_.check);
   add("--seed", flags_.seed);
   add("--budget", flags_.budget);
+  add("--print-bytes", flags_.print_bytes);
   for (const auto& argument : flags_.arguments) add("--arg", argument);
   for (const auto& print : flags_.prints) add("--print", print);
   auto environment = configuration.environment;
@@ -128,6 +129,8 @@ Result<Json> Emulation::launch() {
   if (!output.end.empty()) {
     Error died(ErrorCode::device_lost, "the emulated card's process did not finish: " + output.end);
     if (!output.text.empty()) died.context.push_back(output.text);
+    if (const auto printed = read_file(result + ".printed"); printed && !printed->empty())
+      died.context.push_back("the kernel printed: " + std::string(text(*printed)));
     return died;
   }
   KILN_TRY(const auto bytes, read_file(result));
@@ -168,8 +171,8 @@ profile::ReportInput Emulation::report_input(const profile::LaunchCounters& coun
 
 Result<Json> Emulation::make_report(const Json& result) {
   KILN_TRY(const auto launches, profile::read_launch_counters(protocol::dump(result["profiles"])));
-  Json report{{"file", flags_.file}, {"kernel", result["kernel"]}, {"target", target_.full}, {"emulated", true},
-              {"grid", result["grid"]}, {"block", result["block"]}, {"fault", result["fault"]}, {"printed", result["printed"]}};
+  Json report{{"file", flags_.file}, {"target", target_.full}, {"emulated", true}};
+  for (const char* name : {"kernel", "name", "grid", "block", "fault", "printed", "output"}) report[name] = result[name];
   report["counters"] = Json::object();
   if (launches.empty()) return report;   // the launch was refused before it began
   const auto& counted = launches.back();
@@ -220,7 +223,7 @@ void print_lds_lines(const Json& report) {
 }
 
 void print_emulated(const Json& report, const EmulateFlags& flags) {
-  std::cout << report.value("kernel", "") << " of " << report.value("file", "") << " for " << report.value("target", "") << ": "
+  std::cout << report.value("output", "") << report.value("name", "") << " of " << report.value("file", "") << " for " << report.value("target", "") << ": "
             << number_text(report.value("duration_ms", 0.0)) << " ms on this machine's processor, which says nothing about the card's time\n";
   if (report.contains("resources")) {
     print_counters(report);
@@ -250,7 +253,7 @@ void add_emulate_commands(CLI::App& app, Context& context, int& status) {
   auto flags = std::make_shared<EmulateFlags>();
   command->add_option("file", flags->file, "FILE.hip, compiled by hipRTC; or FILE.co, a code object or a bundle")->required();
   command->add_option("--target", flags->target, "the card: gfx90a, gfx942, gfx950, gfx1100")->capture_default_str();
-  command->add_option("--kernel", flags->kernel, "its name, where the file has several");
+  command->add_option("--kernel", flags->kernel, "its name, where the file has several: scale, reduce<float>, a symbol");
   command->add_option("--grid", flags->grid, "X,Y,Z: blocks");
   command->add_option("--block", flags->block, "X,Y,Z: threads of a block");
   command->add_option("--lds", flags->lds, "bytes of dynamic LDS");
@@ -261,6 +264,7 @@ void add_emulate_commands(CLI::App& app, Context& context, int& status) {
   command->add_option("--check", flags->check, "races, shared, global, uninitialised, lds, registers, barriers, bounds, all");
   command->add_option("--seed", flags->seed, "not 0: waves and work groups run in an order shuffled by it");
   command->add_option("--budget", flags->budget, "wave instructions of the launch at most");
+  command->add_option("--print-bytes", flags->print_bytes, "of what the kernel prints, at most (default 16 MiB)");
   command->add_flag("--profile,--instructions", flags->instructions, "also every executed instruction");
   command->add_option("-O", flags->optimize, "how the text is optimized: 0, 1, 2, 3")->capture_default_str();
   command->add_option("-D", flags->defines, "NAME[=VALUE]: a macro for the text")->allow_extra_args(false);

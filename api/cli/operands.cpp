@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "api/cli/memory_left.hpp"
+#include "api/cli/usage.hpp"
 #include "engine/capture/capture.hpp"
 #include "engine/ir/tile/nearest_name.hpp"
 
@@ -103,10 +104,8 @@ Result<std::vector<Operand>> prepare_operands(Context& context, const Named& nam
 Result<std::string> device_target(Context& context, const std::string& device) {
   if (device == "host") return device;
   if (device.rfind("emu:", 0) == 0) return device.substr(4);
-  KILN_TRY(const auto answer, context.ask("device.list", Json::object()));
-  for (const auto& entry : answer["devices"])
-    if (entry.value("name", "") == device && entry.contains("target")) return entry["target"].get<std::string>();
-  return Error(ErrorCode::unknown_target, "no device " + device + "; `kiln devices` lists what there is");
+  KILN_TRY(const auto answer, context.ask("device.list", {{"device", device}}));
+  return answer["devices"].at(0).value("target", "");
 }
 
 }  // namespace
@@ -114,11 +113,21 @@ Result<std::string> device_target(Context& context, const std::string& device) {
 void RunOptions::add_to(CLI::App& command) {
   kernel.add_to(command, "");
   command.add_option("--device", device, "where to run")->capture_default_str();
-  command.add_option("--seed", seed, "of the generated inputs (normals; integers from -8 to 8)")->capture_default_str();
+  command.add_option("--seed", seed, "of the generated inputs (normals; integers from -8 to 8)")
+      ->check(whole_number())->capture_default_str();
   command.add_option("--input", inputs, "NAME=FILE …: raw bytes of an input")->expected(1, 100);
   command.add_option("--output", outputs, "NAME=FILE …: write a tensor's bytes after the launch")->expected(1, 100);
   command.add_option("--capture", capture, "FILE: write the launch as a file for `kiln replay`");
   command.add_option("--scalar", scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
+  command.add_option("--check-memory", check_memory, "of an emulated card: races, uninitialised, barriers, bounds, all …");
+  command.add_option("--order-seed", order_seed, "of an emulated card: not 0 shuffles the order of waves and work groups");
+  command.add_option("--budget", budget, "of an emulated card: wave instructions of a launch at most");
+}
+
+void RunOptions::add_switches(Json& request) const {
+  const std::pair<const char*, const std::string&> all[] = {{"check", check_memory}, {"seed", order_seed}, {"budget", budget}};
+  for (const auto& [name, value] : all)
+    if (!value.empty()) request["switches"][name] = value;
 }
 
 Json Prepared::arguments() const {

@@ -17,9 +17,12 @@ struct RunOptions {
   std::string device = "host";
   std::uint64_t seed = 0;
   std::string capture;                             // a file
+  std::string check_memory, order_seed, budget;    // switches of an emulated card; "": as it is
   std::vector<std::string> inputs, outputs, scalars;  // NAME=FILE, NAME=FILE, NAME=NUMBER
 
   void add_to(CLI::App& command);
+  // Puts the switches that are set into a launch's parameters.
+  void add_switches(protocol::Json& request) const;
 };
 
 // --input, --output and --scalar by name.

@@ -14,7 +14,7 @@ namespace {
 
 struct ProfileOptions {
   RunOptions run;
-  std::string csv, trace, check;
+  std::string csv, trace;
   bool all = false;
 };
 
@@ -67,7 +67,7 @@ int profile_command(Context& context, const ProfileOptions& options) {
   request["device"] = options.run.device;
   request["args"] = run->arguments();
   request["seeds"] = run->seeds();
-  if (!options.check.empty()) request["switches"] = {{"check", options.check}};
+  options.run.add_switches(request);
   auto answer = context.ask("kernel.profile", std::move(request));
   if (!answer) return report(context, answer.error());
   if (auto status = add_real_counters(options, run->outcome, *answer); !status) return report(context, status.error());
@@ -88,7 +88,6 @@ void add_profile_commands(CLI::App& app, Context& context, int& status) {
   options->run.add_to(*command);
   command->add_option("--csv", options->csv, "write the counters as rocprofv3's counter_collection.csv");
   command->add_option("--trace", options->trace, "write a trace for Perfetto or chrome://tracing");
-  command->add_option("--check-memory", options->check, "also switch checks on: races, uninitialised, barriers, all …");
   command->add_flag("--instructions", options->all, "also every executed instruction");
   command->callback([&context, &status, options] { status = profile_command(context, *options); });
 }

@@ -25,6 +25,15 @@ std::string scaled(double value, const char* unit) {
   return number_text(value) + " " + prefixes[step] + unit;
 }
 
+// A line of source as a cell: cut where tables of usual terminals would wrap.
+std::string cell(std::string text) {
+  constexpr std::size_t bytes_max = 72;
+  if (text.size() <= bytes_max) return text;
+  std::size_t end = bytes_max;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "…";
+}
+
 bool is_modelled(const Json& report, const std::string& name) {
   const auto names = report.find("modelled");
   return names != report.end() && std::find(names->begin(), names->end(), name) != names->end();
@@ -74,7 +83,7 @@ void print_shares(const Json& shares, const std::string& title, const std::strin
   std::vector<std::vector<std::string>> rows{{first, "share", "valu", "mfma", "lds", "memory", "conflicts", "bytes"}};
   for (const auto& s : shares) {
     if (s["instructions"] == 0) continue;
-    rows.push_back({s.value("text", ""), percent(s.value("share", 0.0)), count_text(s["valu"]), count_text(s["mfma"]), count_text(s["lds"]),
+    rows.push_back({cell(s.value("text", "")), percent(s.value("share", 0.0)), count_text(s["valu"]), count_text(s["mfma"]), count_text(s["lds"]),
                     count_text(s["memory"]), count_text(s["lds_conflicts"]), count_text(s["bytes"])});
   }
   print_table(rows);

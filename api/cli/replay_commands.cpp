@@ -8,6 +8,7 @@
 
 #include "api/cli/context.hpp"
 #include "api/cli/shrink.hpp"
+#include "api/cli/usage.hpp"
 
 namespace kiln::cli {
 
@@ -197,7 +198,7 @@ void add_replay_commands(CLI::App& app, Context& context, int& status) {
   command->add_option("file", options->file, "a capture")->required();
   command->add_option("--device", options->device, "where to run, default: as captured");
   command->add_option("--check", options->check, "of an emulated card: races, uninitialised, barriers, bounds, all …; default: as captured");
-  command->add_option("--seed", options->seed, "of the emulated card's order; default: as captured")->check(CLI::NonNegativeNumber);
+  command->add_option("--seed", options->seed, "of the emulated card's order; default: as captured")->check(whole_number());
   command->add_flag("--interpreter", options->interpreter, "also compare with the interpreter");
   command->add_flag("--shrink", options->shrink, "look for the smallest sizes that show the fault, or the difference from the interpreter");
   command->add_option("--out", options->out, "where the shrunk capture goes, default: FILE.small");

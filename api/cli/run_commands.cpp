@@ -14,7 +14,6 @@ namespace {
 struct Timing {
   RunOptions options;
   bool check = false;
-  std::string check_memory;
   int repeat = 1;
 };
 
@@ -30,7 +29,7 @@ Result<Json> run_kernel(Context& context, const Timing& timing) {
     request["device"] = options.device;
     request["args"] = run.arguments();
     request["seeds"] = run.seeds();
-    if (!timing.check_memory.empty()) request["switches"] = {{"check", timing.check_memory}};
+    options.add_switches(request);
     KILN_TRY(auto answer, context.ask(check ? "kernel.verify" : "kernel.launch", std::move(request)));
     times.push_back(answer.value(check ? "launch_ms" : "duration_ms", 0.0));
     if (check) verified = std::move(answer);
@@ -78,7 +77,6 @@ void add_run_commands(CLI::App& app, Context& context, int& status) {
   auto timing = std::make_shared<Timing>();
   timing->options.add_to(*command);
   command->add_option("--repeat", timing->repeat, "launches to time")->check(CLI::Range(1, 1000000));
-  command->add_option("--check-memory", timing->check_memory, "of an emulated card: races, uninitialised, barriers, bounds, all …");
   command->add_flag("--check", timing->check, "compare with the interpreter (status 5 when different)");
   command->callback([&context, &status, timing] { status = run_command(context, *timing); });
 }

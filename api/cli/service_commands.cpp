@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "api/cli/context.hpp"
+#include "api/cli/usage.hpp"
 
 namespace kiln::cli {
 
@@ -39,10 +40,11 @@ void print_entries(const Json& answer) {
 }
 
 void print_devices(const Json& answer) {
-  std::vector<std::vector<std::string>> rows{{"device", "state", "target", "units", "memory", "description"}};
+  std::vector<std::vector<std::string>> rows{{"device", "state", "target", "units", "memory", "uuid", "pci", "description"}};
   for (const auto& d : answer["devices"])
     rows.push_back({text_of(d["name"]), d.value("state", ""), d.value("target", ""), d.contains("compute_units") ? text_of(d["compute_units"]) : "",
                     d.contains("memory_bytes") ? bytes_text(d["memory_bytes"].get<double>()) : "",
+                    d.contains("pci") ? d.value("uuid", "") : "", d.value("pci", ""),
                     d.contains("error") ? d["error"].value("message", "") : d.value("description", "")});
   print_table(rows);
 }
@@ -68,8 +70,8 @@ void add_cache(CLI::App& app, Context& context, int& status) {
   auto* evict = cache->add_subcommand("evict", "remove least recently used entries, or one");
   auto bytes = std::make_shared<std::int64_t>(-1), entries = std::make_shared<std::int64_t>(-1);
   auto key = std::make_shared<std::string>();
-  evict->add_option("--bytes", *bytes, "down to so many bytes")->check(CLI::NonNegativeNumber);
-  evict->add_option("--entries", *entries, "down to so many entries")->check(CLI::NonNegativeNumber);
+  evict->add_option("--bytes", *bytes, "down to so many bytes")->check(whole_number());
+  evict->add_option("--entries", *entries, "down to so many entries")->check(whole_number());
   evict->add_option("--key", *key, "this entry");
   evict->callback([&context, &status, bytes, entries, key] {
     Json params = Json::object();

@@ -79,4 +79,12 @@ int report_parse(const CLI::App& app, const CLI::ParseError& thrown, bool json) 
   return exit_usage;
 }
 
+CLI::Validator whole_number() {
+  return {[](const std::string& text) {
+            const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
+            return digits ? std::string() : "takes a whole number from 0, not \"" + text + "\"";
+          },
+          ""};
+}
+
 }  // namespace kiln::cli

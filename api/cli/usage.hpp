@@ -9,4 +9,7 @@ namespace kiln::cli {
 // on standard error or with `json` as {"error": …} on standard output. The exit status.
 int report_parse(const CLI::App& app, const CLI::ParseError& thrown, bool json);
 
+// Of an option's value: decimal digits and nothing else. CLI11 takes -1 for the largest unsigned number.
+CLI::Validator whole_number();
+
 }  // namespace kiln::cli

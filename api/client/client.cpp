@@ -158,7 +158,7 @@ Status Client::open_once(const Deadline& deadline) {
     KILN_TRY(auto answer, exchange(hello, {}, {}, nullptr));
     hello_ = std::move(answer.result);
   }
-  return buffers_.each([this](const char* name, HeldBuffers::Held& held) -> Status {
+  return held_.each([this](const char* name, HeldResources::Held& held) -> Status {
     held.wire = 0;
     if (held.own) return ok();  // it went with the card's process
     Json request{{"method", held.method}, {"params", held.params}};
@@ -315,7 +315,7 @@ Result<Answer> Client::call(const std::string& method, Json params, const std::v
     KILN_CHECK(open());
     answer = exchange(request, fds, progress, cancel);
   }
-  if (answer) KILN_CHECK(buffers_.answered(request, fds, answer->fds, answer->result));
+  if (answer) KILN_CHECK(held_.answered(request, fds, answer->fds, answer->result));
   return answer;
 }
 
@@ -361,7 +361,7 @@ Result<Json> Client::send_and_wait(Json& request, const std::vector<int>& fds, c
   request["jsonrpc"] = "2.0";
   request["id"] = ++id_;
   if (!fds.empty()) request["fds"] = fds.size();
-  if (auto sent = send(buffers_.line(request), fds); !sent) {
+  if (auto sent = send(held_.line(request), fds); !sent) {
     auto refusal = next_line(0, nullptr, nullptr);  // a daemon that refuses a connection says why before it closes it
     return refusal ? std::move(refusal) : std::move(sent).error();
   }

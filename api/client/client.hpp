@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "api/client/capture_files.hpp"
-#include "api/client/held_buffers.hpp"
+#include "api/client/held_resources.hpp"
 #include "api/protocol/message.hpp"
 #include "engine/base/deadline.hpp"
 #include "engine/base/fd.hpp"
@@ -92,7 +92,7 @@ class Client {
   protocol::LineSplitter splitter_;
   std::vector<std::string> lines_;
   std::vector<UniqueFd> fds_;
-  HeldBuffers buffers_;
+  HeldResources held_;
   CaptureFiles capture_;
   bool asked_ = false;                     // the newest request: for a capture
   std::int64_t id_ = 0;

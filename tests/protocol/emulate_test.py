@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from offload_bundle import bundle
 from service import BIN, ROOT
 
 LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdhip64.so.6")
@@ -42,6 +43,53 @@ extern "C" __global__ void racy(int* out) {
 }
 extern "C" __global__ void forever(int* out) { while (__hip_atomic_load(out, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT) == 0) {} }
 extern "C" __global__ void __attribute__((amdgpu_flat_work_group_size(64, 64))) plain(_Float16* out) { out[threadIdx.x] = threadIdx.x; }
+"""
+WHOLE = """// A whole program, as hipcc takes it.
+#include <cstdio>
+#include <hip/hip_bf16.h>
+#include <hip/hip_cooperative_groups.h>
+#include <hip/hip_runtime.h>
+#include <vector>
+namespace cg = cooperative_groups;
+__global__ void sums(const float* in, float* out) {
+  auto tile = cg::tiled_partition<16>(cg::this_thread_block());
+  float v = __bfloat162float(__float2bfloat16(in[threadIdx.x]));
+  for (int o = tile.size() / 2; o > 0; o /= 2) v += tile.shfl_down(v, o);
+  if (tile.thread_rank() == 0) out[threadIdx.x / 16] = v;
+}
+int main() {
+  std::vector<float> values(64, 1.0f);
+  float *in = nullptr, *out = nullptr;
+  if (hipMalloc(&in, 256) != hipSuccess || hipMalloc(&out, 16) != hipSuccess) return 1;
+  if (hipMemcpy(in, values.data(), 256, hipMemcpyHostToDevice) != hipSuccess) return 1;
+  sums<<<1, 64>>>(in, out);
+  return hipDeviceSynchronize() == hipSuccess ? 0 : 1;
+}
+"""
+PRINTS = """#include <cassert>
+#include <cstdio>
+#include <hip/hip_runtime.h>
+template <class T> __global__ void say(T what) {
+  if (threadIdx.x < 3) printf("thread %d says %d: %.2f %s\\n", int(threadIdx.x), int(what), threadIdx.x / 2.0, "text");
+}
+template __global__ void say(int);
+template __global__ void say(float);
+__global__ void must(int n) { const int thread = threadIdx.x; assert(thread < n); }
+__global__ void endless() { for (;;) printf("again "); }
+"""
+CHAIN = """#include <hip/hip_runtime.h>
+extern "C" __global__ void chain(int* flags, int* out) {   // each block waits for the one after it
+  if (threadIdx.x != 0) return;
+  const unsigned b = blockIdx.x;
+  int sum = b;
+  if (b + 1 < gridDim.x) {
+    int next;
+    while ((next = __hip_atomic_load(&flags[b + 1], __ATOMIC_ACQUIRE, __HIP_MEMORY_SCOPE_AGENT)) == 0) {}
+    sum += next - 1;
+  }
+  out[b] = sum;
+  __hip_atomic_store(&flags[b], sum + 1, __ATOMIC_RELEASE, __HIP_MEMORY_SCOPE_AGENT);
+}
 """
 
 
@@ -126,19 +174,59 @@ class Emulate(unittest.TestCase):
         report = self.emulate("several.hip", "--kernel", "plain", "--grid", "1", "--block", "64", "--arg", "buffer:128", "--print", "0:f16:3", "-O", "0")
         self.assertEqual(report["printed"][0]["values"], [0, 1, 2])
 
+    def test_whole_programs(self):
+        self.write("whole.hip", WHOLE)
+        self.write("in.bin", struct.pack("<64f", *([1.0] * 64)))
+        for target in ("gfx90a", "gfx942", "gfx1100"):
+            report = self.emulate("whole.hip", "--target", target, "--grid", "1", "--block", "64", "--arg", "in:in.bin", "--arg", "buffer:16",
+                                  "--print", "1:f32:4")
+            self.assertEqual(report["printed"][0]["values"], [16.0] * 4)
+            self.assertTrue(any("shfl_down" in row["text"] for row in report["lines"]), report["lines"])
+        # What is wrong is told with the file's own name, wherever the compiler had it.
+        broken = self.write("broken.hip", WHOLE.replace("tile.size()", "tile.sise()"))
+        for name in ("broken.hip", broken):
+            error = self.refused(name, "--grid", "1", "--block", "64")
+            self.assertIn("\n" + name + ":11:", "\n" + "\n".join(error["data"]["context"]))
+            self.assertNotIn("comgr-", json.dumps(error))
+
+    def test_work_groups_that_wait_for_each_other(self):
+        self.write("chain.hip", CHAIN)
+        for checks in ([], ["--check", "all"], ["--seed", "5"]):
+            report = self.emulate("chain.hip", "--grid", "48", "--block", "128", "--arg", "buffer:192", "--arg", "buffer:192", "--print", "1:i32:48", *checks)
+            self.assertEqual(report["printed"][0]["values"], [sum(range(b, 48)) for b in range(48)])
+
+    def test_what_kernels_print(self):
+        self.write("prints.hip", PRINTS)
+        report = self.emulate("prints.hip", "--kernel", "say<int>", "--grid", "1", "--block", "64", "--arg", "i32:3")
+        self.assertEqual(report["output"], "".join("thread %d says 3: %.2f text\n" % (i, i / 2) for i in range(3)))
+        self.assertEqual((report["name"], report["fault"]), ("say<int>", None))
+        done = self.kiln("emulate", "prints.hip", "--kernel", "say<int>", "--grid", "1", "--block", "64", "--arg", "i32:3")
+        self.assertTrue(done.stdout.startswith(report["output"] + "say<int> of prints.hip"), done.stdout)
+        report = self.emulate("prints.hip", "--kernel", "must", "--grid", "1", "--block", "64", "--arg", "i32:10", status=1)
+        self.assertIn("thread < n", report["output"])
+        self.assertIn("thread < n", report["fault"])
+        self.assertIn("prints.hip:9:", report["output"])
+        report = self.emulate("prints.hip", "--kernel", "endless", "--grid", "1", "--block", "64", "--print-bytes", "1000", "--budget", "3000000", status=1)
+        self.assertLess(len(report["output"]), 1200)
+        self.assertIn("budget", report["fault"])
+        self.assertIn("say<int>, say<float>, must, endless", self.refused("prints.hip", "--grid", "1", "--block", "1")["message"])
+        self.assertIn("say<int>, say<float>", self.refused("prints.hip", "--kernel", "say", "--grid", "1", "--block", "1")["message"])
+
     def test_faults_are_reports(self):
         report = self.emulate("several.hip", "--kernel", "beyond", "--grid", "1", "--block", "64", "--arg", "out:kept.bin:4096", status=0)
         self.assertIsNone(report["fault"])
         os.remove(self.path("kept.bin"))
         words = ["several.hip", "--kernel", "beyond", "--grid", "1", "--block", "64", "--arg", "out:kept.bin:256"]
         report = self.emulate(*words, status=1)
-        for part in ("beyond", "global_store", "256-byte allocation"):
+        for part in ("beyond", "global_store", "256-byte allocation", "source: several.hip:7"):
             self.assertIn(part, report["fault"])
         self.assertFalse(os.path.exists(self.path("kept.bin")))
         self.assertIn("256-byte allocation", self.kiln("emulate", *words, status=1).stderr)
         words = ["several.hip", "--kernel", "racy", "--grid", "1", "--block", "256", "--arg", "buffer:1024"]
         self.assertIsNone(self.emulate(*words)["fault"])
-        self.assertIn("race", self.emulate(*words, "--check", "races", status=1)["fault"])
+        fault = self.emulate(*words, "--check", "races", status=1)["fault"]
+        self.assertIn("race", fault)
+        self.assertIn("source: several.hip:10, the other one's several.hip:11", fault)
         words = ["several.hip", "--kernel", "forever", "--grid", "1", "--block", "64", "--arg", "buffer:4"]
         self.assertIn("budget", self.emulate(*words, "--budget", "100000", status=1)["fault"])
         words[-1] = "ptr:null"
@@ -221,23 +309,18 @@ class Emulate(unittest.TestCase):
         self.refused(os.path.join(CORPUS, "launch_gfx90a.co"), *words)
 
     def test_a_bundle_gives_the_entry_for_the_card(self):
-        entries = []
+        objects = {}
         for target in ("gfx90a", "gfx942"):
             with open(os.path.join(CORPUS, "launch_%s.co" % target), "rb") as file:
-                entries.append(("hipv4-amdgcn-amd-amdhsa--" + target, file.read()))
-        head = b"__CLANG_OFFLOAD_BUNDLE__" + struct.pack("<Q", len(entries))
-        offset, table = 4096, b""
-        for name, data in entries:
-            table += struct.pack("<QQQ", offset, len(data), len(name)) + name.encode()
-            offset += (len(data) + 4095) // 4096 * 4096
-        bundle = (head + table).ljust(4096, b"\0") + b"".join(data.ljust((len(data) + 4095) // 4096 * 4096, b"\0") for _, data in entries)
+                objects[target] = file.read()
+        both = bundle(objects)
         words = ["--kernel", "reverse", "--grid", "1", "--block", "256", "--arg", "buffer:1024"]
-        path = self.write("both.co", bundle)
+        path = self.write("both.co", both)
         for target in ("gfx90a", "gfx942"):
             self.assertEqual(self.emulate(path, "--target", target, *words)["counters"]["SQ_WAVES"], 4)
         self.assertIn("gfx90a, gfx942", self.refused(path, "--target", "gfx950", *words)["message"])
         for size in (30, 40, 60, 4096, 5000):
-            self.assertIn("short", self.refused(self.write("cut.co", bundle[:size]), "--target", "gfx942", *words)["message"])
+            self.assertIn("short", self.refused(self.write("cut.co", both[:size]), "--target", "gfx942", *words)["message"])
 
 
 if __name__ == "__main__":

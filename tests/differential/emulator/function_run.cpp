@@ -10,7 +10,7 @@
 namespace kiln::test {
 namespace {
 
-constexpr std::uint32_t inputs = 1024;   // INPUTS of portable.h
+constexpr std::uint32_t inputs = 1024;   // INPUTS of portable_memory.h
 constexpr std::uint32_t own_bytes = 64;  // of global memory, a thread
 constexpr std::uint32_t counters = 64;
 

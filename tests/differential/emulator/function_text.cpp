@@ -130,7 +130,7 @@ std::string unit_text(const std::vector<RandomFunction>& functions, const Functi
                       const std::string& source_folder) {
   std::string text = "#define KILN_WAVE " + std::to_string(target.wave) + "\n#define KILN_GFX " +
                      std::to_string(target.family) + "\n#define KILN_FLOAT8 " + std::to_string(target.float8) + "\n";
-  for (const char* name : {"portable.h", "portable_lanes.h"}) {
+  for (const char* name : {"portable.h", "portable_memory.h", "portable_lanes.h"}) {
     const auto bytes = read_file(source_folder + "/tests/differential/emulator/" + name);
     KILN_ASSERT(bytes);
     text += kiln::text(*bytes);

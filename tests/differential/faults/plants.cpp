@@ -154,7 +154,9 @@ Places endless_loop(const Lines& lines) {
   return each(lines, replace(R"(for \((i32 v[0-9]+ = [^;]*; v[0-9]+ < e_[0-9]+; v[0-9]+ \+=) [0-9]+\))", "for ($1 0)"));
 }
 Places skipped_fill(const Lines& lines) { return each(lines, replace("^( *)store_lds<.*", "$1")); }
-Places half_fill(const Lines& lines) { return each(lines, replace("^( *)(store_lds<.*)", "$1if (lane < 32u) $2")); }
+Places half_fill(const Lines& lines) {
+  return each(lines, replace("^( *)(store_lds<.*)", "$1if ((lane & 16u) == 0u) $2"));
+}
 // Integers only: what stands in the registers may be left over from other uses, so that they count as written, and
 // left-over addresses are denormal numbers as f32, which no sum shows.
 Places accumulator(const Lines& lines) {
@@ -164,7 +166,8 @@ Places fragment(const Lines& lines) {
   return each(lines, replace(R"(^( +)r[0-9]+\[[0-9]+\] = (__builtin_shufflevector\(x_|x_[0-9]+;).*)", "$1"));
 }
 Places swapped_operands(const Lines& lines) {
-  return together(lines, replace(R"((mfma_[a-z0-9_]+)\((r[0-9]+\[[0-9]+\]), (r[0-9]+\[[0-9]+\]), )", "$1($3, $2, "));
+  return together(lines, replace(R"(((?:mfma|wmma)_[a-z0-9_]+)\((r[0-9]+\[[0-9]+\]), (r[0-9]+\[[0-9]+\]), )",
+                                 "$1($3, $2, "));
 }
 // Of what loads add to their addresses, not of the indices that their masks compare: rows that are loaded in vain are
 // no fault.

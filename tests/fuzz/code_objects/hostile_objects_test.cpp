@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -27,6 +28,9 @@
 
 namespace kiln::test {
 namespace {
+
+// By number of the emulated device.
+const std::vector<std::string> targets = {"gfx90a", "gfx942", "gfx950", "gfx1100"};
 
 using Clock = std::chrono::steady_clock;
 
@@ -106,7 +110,9 @@ class Attack {
   }
 
   bool open(const char* library) {
-    ::setenv("KILN_EMULATOR_TARGETS", "gfx90a,gfx942,gfx950", 1);
+    std::string all;
+    for (const auto& target : targets) all += (all.empty() ? "" : ",") + target;
+    ::setenv("KILN_EMULATOR_TARGETS", all.c_str(), 1);
     ::setenv("KILN_EMULATOR_THREADS", "2", 1);
     return hip_.open(library) && hip_.set_option("budget", "60000") == 0;
   }
@@ -122,7 +128,7 @@ class Attack {
     hip_.set_option("check", checks[random() % std::size(checks)]);
     hip_.set_option("profile", random() % 4 == 0 ? "1" : "0");
     hip_.set_option("seed", random() % 4 == 0 ? "7" : "0");
-    hip_.set_device(victim.target == "gfx90a" ? 0 : victim.target == "gfx942" ? 1 : 2);
+    hip_.set_device(static_cast<int>(std::find(targets.begin(), targets.end(), victim.target) - targets.begin()));
     const AtTheEnd image(bytes);
     void* module = nullptr;
     if (hip_.load(&module, image.data()) != 0) return;
@@ -185,18 +191,18 @@ std::vector<Victim> all_victims() {
   for (const auto& name : names) {
     const auto at = name.find("_gfx");
     const std::string target = name.substr(at + 1, name.find('_', at + 1) - at - 1);
-    if (target != "gfx90a" && target != "gfx942" && target != "gfx950") continue;
+    if (std::find(targets.begin(), targets.end(), target) == targets.end()) continue;
     auto bytes = read_file(folder / (name + ".co"));
     if (bytes) add_victim(victims, name, target, std::move(*bytes));
   }
   auto compiler = TextCompiler::start();
   if (!compiler) return victims;
-  for (const char* target : {"gfx90a", "gfx942", "gfx950"}) {
+  for (const auto& target : targets) {
     const auto subject = emitted_subject("gemm", {{"M", "64"}, {"N", "64"}, {"K", "64"}, {"BM", "64"}, {"BN", "64"}},
                                          target, 1);
     if (!subject) continue;
     auto object = (*compiler)->compile(subject->text, target);
-    if (object) add_victim(victims, std::string("gemm_") + target, target, std::move(*object));
+    if (object) add_victim(victims, "gemm_" + target, target, std::move(*object));
   }
   return victims;
 }

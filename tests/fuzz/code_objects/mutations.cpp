@@ -37,16 +37,21 @@ void overwrite(Bytes& bytes, std::size_t offset, std::uint64_t value, std::size_
 }
 
 // The leading bits of the encodings, so that random words are instructions more often than not.
-std::uint32_t likely_instruction(std::mt19937_64& random) {
+std::uint32_t likely_instruction(std::mt19937_64& random, bool rdna) {
   struct Encoding {
     std::uint32_t bits;
     int count;
   };
-  constexpr Encoding encodings[] = {
+  constexpr Encoding cdna_encodings[] = {
       {0b101111101, 9}, {0b10, 2},     {0b1011, 4},    {0b101111110, 9}, {0b101111111, 9}, {0b110000, 6},
       {0b0111111, 7},   {0b0111110, 7}, {0b0, 1},      {0b110100, 6},    {0b110100111, 9}, {0b110110, 6},
       {0b110111, 6},    {0b111000, 6}, {0b111010, 6}};
-  const auto& encoding = encodings[random() % std::size(encodings)];
+  constexpr Encoding rdna_encodings[] = {
+      {0b101111101, 9}, {0b10, 2},     {0b1011, 4},    {0b101111110, 9}, {0b101111111, 9}, {0b111101, 6},
+      {0b0111111, 7},   {0b0111110, 7}, {0b0, 1},      {0b110101, 6},    {0b11001100, 8},  {0b110010, 6},
+      {0b110110, 6},    {0b110111, 6}, {0b111000, 6},  {0b111010, 6}};
+  const auto& encoding = rdna ? rdna_encodings[random() % std::size(rdna_encodings)]
+                              : cdna_encodings[random() % std::size(cdna_encodings)];
   const auto word = static_cast<std::uint32_t>(random());
   const int rest = 32 - encoding.count;
   return encoding.bits << rest | (word & ((1u << rest) - 1));
@@ -58,6 +63,8 @@ Mutator::Mutator(Bytes object) : object_(std::move(object)) { find_parts(); }
 
 void Mutator::find_parts() {
   const auto header = at<Elf64_Ehdr>(object_, 0);
+  constexpr std::uint32_t processor_mask = 0xff, gfx1100 = 0x41;   // EF_AMDGPU_MACH
+  rdna_ = (header.e_flags & processor_mask) == gfx1100;
   parts_.push_back({"header", 0, sizeof header, 2});
   parts_.push_back({"segments", header.e_phoff, std::size_t(header.e_phnum) * sizeof(Elf64_Phdr), 8});
   parts_.push_back({"sections", header.e_shoff, std::size_t(header.e_shnum) * sizeof(Elf64_Shdr), 8});
@@ -130,7 +137,7 @@ Bytes Mutator::mutant(std::mt19937_64& random, std::string& story) const {
       default:
         for (auto left = 1 + random() % 6; left > 0; --left) {
           const std::size_t place = part->begin + random() % entries * part->record;
-          overwrite(bytes, place, part->name == "code" ? likely_instruction(random) : random(), part->record);
+          overwrite(bytes, place, part->name == "code" ? likely_instruction(random, rdna_) : random(), part->record);
         }
     }
   }

@@ -27,6 +27,7 @@ class Mutator {
 
   Bytes object_;
   std::vector<Part> parts_;
+  bool rdna_ = false;   // the encodings are RDNA3's
 };
 
 }  // namespace kiln::test

@@ -18,7 +18,8 @@ Result<Bytes> assemble(const std::string& assembly, const std::string& processor
 class SmallWave {
  public:
   // A wave of 64 lanes (gfx11: 32), all active, in a work group of its own with `lds_bytes` of LDS (zeroed) and one
-  // allocation of `memory_bytes` of device memory (zeroed). MODE is what HIP's launches start with (0xf0 | ieee | dx10).
+  // allocation of `memory_bytes` of device memory (zeroed). MODE is what HIP's launches start with (0xf0 | ieee |
+  // dx10).
   explicit SmallWave(const std::string& processor, std::size_t lds_bytes = 65536, std::size_t memory_bytes = 65536);
   ~SmallWave();
   SmallWave(const SmallWave&) = delete;
@@ -41,8 +42,8 @@ class SmallWave {
   emulator::InstructionCounts& counts();   // of the last run, per instruction
 
   // Assembles the text and an s_endpgm, decodes, binds with the widest core that this machine runs (environment
-  // KILN_EMULATOR_CORE=v3 for the other), executes at most a million instructions. A status of `ended` is success; every
-  // other one comes with wave().fault. Text that does not assemble fails the calling test.
+  // KILN_EMULATOR_CORE=v3 for the other), executes at most a million instructions. A status of `ended` is success;
+  // every other one comes with wave().fault. Text that does not assemble fails the calling test.
   emulator::WaveStatus run(const std::string& assembly);
 
  private:

@@ -1,4 +1,4 @@
-#include "api/client/held_buffers.hpp"
+#include "api/client/held_resources.hpp"
 
 #include <fcntl.h>
 
@@ -35,14 +35,14 @@ std::vector<std::string> naming_parameters(const std::string& method) {
 }  // namespace
 
 // An id that is not ours becomes one that no daemon gives.
-void HeldBuffers::replace(std::size_t kind, Json& id) const {
+void HeldResources::replace(std::size_t kind, Json& id) const {
   if (!id.is_number_integer() || (kind == stream && id == 0)) return;
   const auto it = held_[kind].find(id.get<std::int64_t>());
   const bool known = it != held_[kind].end() && it->second.wire != 0;
   id = known ? it->second.wire : kind == stream ? no_stream : std::int64_t(0);
 }
 
-std::string HeldBuffers::line(Json& request) const {
+std::string HeldResources::line(Json& request) const {
   auto& params = request["params"];
   Json ours = Json::object();
   if (params.is_object())
@@ -64,13 +64,13 @@ std::string HeldBuffers::line(Json& request) const {
   return line;
 }
 
-void HeldBuffers::remember(std::size_t kind, Held held, Json& result) {
+void HeldResources::remember(std::size_t kind, Held held, Json& result) {
   held.wire = id_in(result, names[kind]);
   result[names[kind]] = ++last_;
   held_[kind].emplace(last_, std::move(held));
 }
 
-Status HeldBuffers::answered(const Json& request, const std::vector<int>& fds, const std::vector<UniqueFd>& answered, Json& result) {
+Status HeldResources::answered(const Json& request, const std::vector<int>& fds, const std::vector<UniqueFd>& answered, Json& result) {
   const auto& method = request["method"].get_ref<const std::string&>();
   const auto& params = request["params"];
   if (is_one_of(method, {"buffer.unregister", "event.release", "stream.release"})) {

@@ -12,7 +12,7 @@
 
 namespace kiln::client {
 
-class HeldBuffers {
+class HeldResources {
  public:
   struct Held {
     std::string method;     // that makes it again, with
