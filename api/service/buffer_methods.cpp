@@ -47,16 +47,19 @@ Status check_descriptor(const CallPtr& call) {
 }
 
 // Opens or allocates memory of a card, which may take long: `open` gives it its id. Cancellation and deadline answer the
-// call meanwhile; what it made then goes at once. Counted before it is there.
-void add_card_memory(const CallPtr& call, CardMemory memory, int fd, const std::function<Status(CardMemory&)>& open) {
+// call meanwhile; what it made then goes at once. Counted before it is there, by the share that `open` gets too.
+using OpenMemory = std::function<Status(CardMemory&, const std::shared_ptr<const MemoryShare>&)>;
+void add_card_memory(const CallPtr& call, CardMemory memory, int fd, const OpenMemory& open) {
   const auto handle_told = memory.allocated;
   auto made = [&]() -> Result<std::shared_ptr<Buffer>> {
+    KILN_CHECK(call->not_stopped());
     KILN_TRY(memory.device_name, read_device(*call));
-    KILN_TRY(auto share, call->state.memory->take(memory.size));
+    KILN_TRY(auto taken, call->state.memory->take(memory.size));
+    const auto share = std::make_shared<const MemoryShare>(std::move(taken));
     KILN_TRY(memory.device, call->state.session->device(memory.device_name));
-    KILN_CHECK(open(memory));
+    KILN_CHECK(open(memory, share));
     auto buffer = Buffer::on_card(std::move(memory), fd);
-    buffer->hold(std::move(share));
+    buffer->hold(share);
     return buffer;
   }();
   if (!call->begin_work()) return;
@@ -68,9 +71,9 @@ void add_card_memory(const CallPtr& call, CardMemory memory, int fd, const std::
   call->answer(std::move(value));
 }
 
-// By IPC handle, or by descriptor with the card that imports it.
-Status register_on_card(const CallPtr& call) {
-  const bool by_handle = call->fields.has("ipc");
+// By IPC handle, or by descriptor (null: none) with the card that imports it.
+Status register_on_card(const CallPtr& call, const UniqueFd* descriptor) {
+  const bool by_handle = descriptor == nullptr;
   CardMemory memory;
   // A handle names the base of an allocation: a client that forgot where its tensor lies in it would get another's memory.
   KILN_TRY(const auto offset, by_handle ? call->fields.integer("offset", 0, most) : call->fields.integer_or("offset", 0, 0, most));
@@ -79,13 +82,11 @@ Status register_on_card(const CallPtr& call) {
   memory.size = std::uint64_t(size);
   if (by_handle) {
     KILN_TRY(memory.handle, read_handle(call->fields));
-  } else {
-    KILN_CHECK(check_descriptor(call));
   }
-  const int fd = by_handle ? -1 : call->call.fds[0].get();
-  add_card_memory(call, std::move(memory), fd, [&](CardMemory& made) -> Status {
-    KILN_TRY(made.id, by_handle ? made.device->open_memory(made.handle, made.offset, made.size)
-                                : made.device->import_memory(fd, made.offset, made.size));
+  const int fd = by_handle ? -1 : descriptor->get();
+  add_card_memory(call, std::move(memory), fd, [&](CardMemory& made, const auto& share) -> Status {
+    KILN_TRY(made.id, by_handle ? made.device->open_memory(made.handle, made.offset, made.size, share)
+                                : made.device->import_memory(fd, made.offset, made.size, share));
     return ok();
   });
   return ok();
@@ -95,8 +96,8 @@ void allocate_on_card(const CallPtr& call, std::uint64_t size) {
   CardMemory memory;
   memory.size = size;
   memory.allocated = true;
-  add_card_memory(call, std::move(memory), -1, [](CardMemory& made) -> Status {
-    KILN_TRY(const auto got, made.device->allocate(made.size));
+  add_card_memory(call, std::move(memory), -1, [](CardMemory& made, const auto& share) -> Status {
+    KILN_TRY(const auto got, made.device->allocate(made.size, share));
     made.id = got.buffer;
     made.handle = got.handle;
     return ok();
@@ -106,7 +107,7 @@ void allocate_on_card(const CallPtr& call, std::uint64_t size) {
 // A card's process may have to be started for it, and may not answer.
 void run_on_card(const CallPtr& call, std::function<Status(const CallPtr&)> work) {
   ActiveCall::begin_waiting(call);
-  call->state.long_work.run([call, work = std::move(work)] {
+  ActiveCall::run_on(call, call->state.long_work, [call, work = std::move(work)] {
     if (auto status = work(call); !status) call->answer(std::move(status).error());
   });
 }
@@ -159,8 +160,16 @@ void release_held(ServiceState& state, ConnectionState& connection) {
 void buffer_register(const CallPtr& call) {
   if (call->fields.has("ipc") == call->fields.has("fd"))
     return call->answer(Error(ErrorCode::invalid_argument, "buffer.register takes either \"fd\", a descriptor, or \"ipc\", a HIP IPC handle"));
-  if (call->fields.has("ipc") || call->fields.has("device")) return run_on_card(call, register_on_card);
+  if (call->fields.has("ipc"))
+    return run_on_card(call, [](const CallPtr& waiting) { return register_on_card(waiting, nullptr); });
   if (auto status = check_descriptor(call); !status) return call->answer(std::move(status).error());
+  if (call->fields.has("device")) {
+    // The job's: an answered call has none.
+    const auto descriptor = std::make_shared<const UniqueFd>(std::move(call->call.fds[0]));
+    return run_on_card(call, [descriptor](const CallPtr& waiting) {
+      return register_on_card(waiting, descriptor.get());
+    });
+  }
   auto offset = call->fields.integer_or("offset", 0, 0, most);
   auto size = call->fields.integer_or("size", 0, 0, most);
   if (!offset) return call->answer(std::move(offset).error());
@@ -206,7 +215,7 @@ void buffer_unregister(const CallPtr& call) {
   auto id = call->fields.integer("buffer", 1, most);
   if (!id) return call->answer(std::move(id).error());
   run_behind_all(call, [call, id = std::uint64_t(*id)](std::vector<TurnPtr> turns) {
-    call->state.pool.run([call, id, turns = std::move(turns)] {
+    ActiveCall::run_on(call, call->state.pool, [call, id, turns = std::move(turns)] {
       if (!call->begin_work()) return;
       std::shared_ptr<Buffer> buffer;
       {

@@ -43,7 +43,8 @@ class Buffer {
   [[nodiscard]] bool allocated() const { return allocated_; }
   // What the buffer counts with its copy, and the share that pays for it, given once.
   [[nodiscard]] std::uint64_t memory_bytes() const { return copied() ? 2 * size_ : size_; }
-  void hold(MemoryShare share) { share_ = std::make_shared<const MemoryShare>(std::move(share)); }
+  void hold(MemoryShare share) { hold(std::make_shared<const MemoryShare>(std::move(share))); }
+  void hold(std::shared_ptr<const MemoryShare> share) { share_ = std::move(share); }
   // Memory of a card lies on one device, whose name this is; empty for others.
   [[nodiscard]] const std::string& card() const { return card_.device_name; }
   [[nodiscard]] const device::IpcHandle& handle() const { return card_.handle; }

@@ -23,6 +23,7 @@ ActiveCall::~ActiveCall() {
 void ActiveCall::answer(Reply reply) {
   if (answered_.exchange(true)) return;
   if (const auto entry = deadline_entry_.load()) state.deadlines.remove(entry);
+  call.fds.clear();   // the call may be held for long: by a launch that runs on, by a stream's order
   {
     std::lock_guard lock(state.mutex);
     connection->calls.erase(number);
@@ -51,6 +52,7 @@ bool ActiveCall::begin_work() {
   const auto it = connection->calls.find(number);
   if (it == connection->calls.end()) return false;
   it->second.waiting = false;
+  it->second.pool = nullptr;
   return true;
 }
 
@@ -100,6 +102,15 @@ void ActiveCall::begin_waiting(const CallPtr& call) {
     it->second.waiting = true;
   }
   watch(call);
+}
+
+// Under the lock, so that whoever stops the call finds the job; once the job can begin its work the state is not used.
+void ActiveCall::run_on(const CallPtr& call, ThreadPool& threads, std::function<void()> job) {
+  std::lock_guard lock(call->state.mutex);
+  const auto it = call->connection->calls.find(call->number);
+  if (it == call->connection->calls.end()) return;
+  it->second.pool = &threads;
+  it->second.ticket = threads.run(std::move(job));
 }
 
 void ActiveCall::watch(const CallPtr& call) {
@@ -165,6 +176,7 @@ bool take_queued(ServiceState& state, StreamState& stream, std::uint64_t call, s
 void stop_call(ActiveCall& call, ErrorCode why) {
   std::function<void()> stop_work;
   std::vector<OrderedJob> taken;  // go without the lock: they hold calls
+  std::function<void()> job;      // so does this
   std::vector<std::uint64_t> moved;
   {
     std::lock_guard lock(call.state.mutex);
@@ -175,11 +187,13 @@ void stop_call(ActiveCall& call, ErrorCode why) {
     if (!it->second.waiting) {
       stop_work = it->second.stop_work;
     } else {
+      if (it->second.pool) job = it->second.pool->withdraw(it->second.ticket);
       for (auto& [id, stream] : connection.streams)
         if (take_queued(call.state, stream, call.number, taken)) moved.push_back(id);
     }
     if (!it->second.waiting && !stop_work) return;
   }
+  job = nullptr;
   for (const auto id : moved) begin_next(call.state, call.connection, id);  // who waited behind it may not have to
   if (stop_work) stop_work();
   else call.answer(stopped(why));

@@ -31,6 +31,7 @@ void answer_event(const CallPtr& call, const MakeEvent& make, bool tell) {
   std::string name;
   device::IpcHandle handle{};
   auto event = [&]() -> Result<std::shared_ptr<CardEvent>> {
+    KILN_CHECK(call->not_stopped());
     KILN_TRY(name, read_device(*call));
     KILN_TRY(auto* device, call->state.session->device(name));
     KILN_TRY(const auto made, make(*device));

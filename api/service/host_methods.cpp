@@ -118,6 +118,7 @@ void device_list(const CallPtr& call) {
   ActiveCall::begin_waiting(call);
   Json devices = Json::array();
   const auto status = [&]() -> Status {
+    KILN_CHECK(call->not_stopped());
     if (!call->fields.has("device")) {
       for (const auto& name : call->state.session->find_devices()) devices.push_back(device_json(name, device_info(*call, name)));
       return ok();

@@ -253,7 +253,7 @@ void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const j
     }
     return next(std::move(*kernel), std::move(program));
   }
-  call->state.pool.run([call, next = std::move(next)] {
+  ActiveCall::run_on(call, call->state.pool, [call, next = std::move(next)] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
     auto source = source_of(*request);
@@ -268,12 +268,17 @@ void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const j
 void kernel_load(const CallPtr& call) {
   with_kernel(call, [call](std::shared_ptr<const jit::Kernel> kernel, const auto&) {
     ActiveCall::begin_waiting(call);   // for the device's process
-    auto device = call->fields.text_or("device", "host");
-    if (device) device = find_device(*call, *device);
-    auto loaded = device ? call->state.session->load(kernel, *device) : Result<jit::LoadedKernelPtr>(device.error());
+    std::string device;
+    const auto status = [&]() -> Status {
+      KILN_CHECK(call->not_stopped());
+      KILN_TRY(const auto named, call->fields.text_or("device", "host"));
+      KILN_TRY(device, find_device(*call, named));
+      KILN_CHECK(call->state.session->load(kernel, device));
+      return ok();
+    }();
     if (!call->begin_work()) return;
-    if (!loaded) return call->answer(std::move(loaded).error());
-    call->answer(Json{{"key", kernel->key.hex()}, {"device", *device}});
+    if (!status) return call->answer(status.error());
+    call->answer(Json{{"key", kernel->key.hex()}, {"device", device}});
   });
 }
 

@@ -1,6 +1,7 @@
 // One launch on its way through the service. Internal to the room.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -34,6 +35,8 @@ struct LaunchJob {
   std::uint64_t stream = 0;                // the connection's name of it
   device::LaunchSettings settings;
   std::vector<std::shared_ptr<CardEvent>> events;  // those that `settings` names
+  // Those that the request names, as they were when it came: what releases them later does not overtake it.
+  std::map<std::uint64_t, std::shared_ptr<CardEvent>> named_events;
   bool enqueued = false;                   // and answered; of the device's thread
   bool finished = false;                   // with the service's lock
   bool late = false;                       // stopped at its deadline; with the service's lock
@@ -62,6 +65,8 @@ bool counts(const std::string& device_name);
 Status read_arguments(LaunchJob& job);
 Status read_settings(LaunchJob& job);      // "switches", of the emulated card
 Status read_events(LaunchJob& job);        // "wait" and "event"
+// The events that a request names, where there are such now. Nothing is checked.
+std::map<std::uint64_t, std::shared_ptr<CardEvent>> named_events(const ActiveCall& call);
 
 // launch_answers.cpp: what goes before the launch and what is answered after it.
 Status copy_in(LaunchJob& job);

@@ -58,7 +58,7 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   job->launch_ms = report->duration_ms;
   if (job->purpose == LaunchPurpose::verify) {
     call.wait_again();
-    return call.state.interpretations.run([job] {
+    return ActiveCall::run_on(job->call, call.state.interpretations, [job] {
       if (!job->call->begin_work()) return;
       if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
       answer_verify(job);
@@ -66,7 +66,7 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   }
   if (job->purpose == LaunchPurpose::profile) {
     call.wait_again();
-    return call.state.long_work.run([job, report = std::move(*report)] {
+    return ActiveCall::run_on(job->call, call.state.long_work, [job, report = std::move(*report)] {
       if (job->call->begin_work()) answer_profile(job, report);
     });
   }
@@ -146,6 +146,7 @@ Status submit(const JobPtr& job) {
     arguments.push_back(std::move(argument));
   }
   KILN_CHECK(call.not_stopped());
+  KILN_CHECK(take_stream_error(call, job->stream));   // loading and copying may have taken long
   give_to_device(job, std::move(arguments));
   return ok();
 }
@@ -162,7 +163,7 @@ void take_kernel(const JobPtr& job, std::shared_ptr<const jit::Kernel> kernel,
     if (const auto found = sources.find(job->kernel->key.hex()); found != sources.end()) job->source = found->second;
   }
   const bool copies = job->purpose != LaunchPurpose::run || job->call->fields.has("capture");
-  (copies ? state.interpretations : state.pool).run([job] {
+  ActiveCall::run_on(job->call, copies ? state.interpretations : state.pool, [job] {
     if (!job->call->begin_work()) return;
     if (auto status = submit(job); !status) job->answer(std::move(status).error());
   });
@@ -176,8 +177,9 @@ void start_launch(const CallPtr& call, LaunchPurpose purpose) {
   const auto stream = std::uint64_t(*number);
   // The card orders launches that record an event: they need not wait for each other here.
   const InOrder order{call->fields.has("event"), false};
-  run_in_order(call, stream, order, [call, purpose, name = *device, stream](TurnPtr turn) {
+  run_in_order(call, stream, order, [call, purpose, name = *device, stream, events = named_events(*call)](TurnPtr turn) {
     auto job = std::make_shared<LaunchJob>();
+    job->named_events = events;
     // Whatever ends this request, also an error on the way to its kernel, lets the next one start.
     job->turn = std::move(turn);
     job->call = call;

@@ -117,13 +117,13 @@ std::string words_of(const Json& value) {
   return words;
 }
 
+bool is_event_id(const Json& id) { return id.is_number_integer() && id.get<std::int64_t>() > 0; }
+
 Result<std::shared_ptr<CardEvent>> find_event(const LaunchJob& job, const Json& id, const std::string& pointer) {
   std::shared_ptr<CardEvent> event;
-  if (id.is_number_integer() && id.get<std::int64_t>() > 0) {
-    std::lock_guard lock(job.call->state.mutex);
-    const auto& events = job.call->connection->events;
-    const auto found = events.find(std::uint64_t(id.get<std::int64_t>()));
-    if (found != events.end()) event = found->second;
+  if (is_event_id(id)) {
+    const auto found = job.named_events.find(id.get<std::uint64_t>());
+    if (found != job.named_events.end()) event = found->second;
   }
   if (!event)
     return argument_error(pointer, "this connection has no such event", "an id from event.import or event.export",
@@ -182,6 +182,9 @@ Status read_settings(LaunchJob& job) {
   const protocol::Fields fields(*switches, "/params/switches");
   KILN_CHECK(fields.only({"check", "seed", "order", "budget"}));
   for (const auto& [name, value] : switches->items()) {
+    const auto* const words = value.get_ptr<const std::string*>();
+    if (words != nullptr && (words->empty() || words->find('\0') != std::string::npos))
+      return fields.error(name, "words, not nothing, and without a null character");
     if (value.is_string()) job.settings.switches.emplace_back(name, value.get<std::string>());
     else if (value.is_number_integer() && value.get<std::int64_t>() >= 0)
       job.settings.switches.emplace_back(name, std::to_string(value.get<std::int64_t>()));
@@ -189,6 +192,21 @@ Status read_settings(LaunchJob& job) {
     else return fields.error(name, "a string, a list of strings or a number from 0");
   }
   return ok();
+}
+
+std::map<std::uint64_t, std::shared_ptr<CardEvent>> named_events(const ActiveCall& call) {
+  std::map<std::uint64_t, std::shared_ptr<CardEvent>> named;
+  const Json* const wait = call.fields.find("wait");
+  const Json* const event = call.fields.find("event");
+  std::lock_guard lock(call.state.mutex);
+  const auto add = [&](const Json& id) {
+    if (!is_event_id(id) || named.size() > waits_max) return;
+    const auto found = call.connection->events.find(id.get<std::uint64_t>());
+    if (found != call.connection->events.end()) named.insert(*found);
+  };
+  if (event != nullptr) add(*event);
+  if (wait != nullptr && wait->is_array()) std::for_each(wait->begin(), wait->end(), add);
+  return named;
 }
 
 // "wait" and "event".

@@ -23,13 +23,21 @@ ThreadPool::~ThreadPool() {
   for (auto& thread : threads_) thread.join();
 }
 
-void ThreadPool::run(std::function<void()> job) {
+std::uint64_t ThreadPool::run(std::function<void()> job) {
   std::lock_guard lock(mutex_);
-  jobs_.push_back(std::move(job));
-  if (idle_.empty()) return;
+  const auto ticket = next_++;
+  jobs_.emplace_hint(jobs_.end(), ticket, std::move(job));
+  if (idle_.empty()) return ticket;
   idle_.back()->called = true;
   idle_.back()->wake.notify_one();
   idle_.pop_back();
+  return ticket;
+}
+
+std::function<void()> ThreadPool::withdraw(std::uint64_t ticket) {
+  std::lock_guard lock(mutex_);
+  auto job = jobs_.extract(ticket);
+  return job ? std::move(job.mapped()) : nullptr;
 }
 
 void ThreadPool::work() {
@@ -37,8 +45,8 @@ void ThreadPool::work() {
   std::unique_lock lock(mutex_);
   for (;;) {
     while (!jobs_.empty()) {
-      auto job = std::move(jobs_.front());
-      jobs_.pop_front();
+      auto job = std::move(jobs_.begin()->second);
+      jobs_.erase(jobs_.begin());
       lock.unlock();
       job();
       job = nullptr;  // what it holds ends here, not under the lock
@@ -66,14 +74,25 @@ DeadlineWatch::~DeadlineWatch() {
 std::uint64_t DeadlineWatch::add(const Deadline& deadline, std::function<void()> job) {
   if (deadline.never()) return 0;
   std::lock_guard lock(mutex_);
-  waiting_.emplace(next_, std::make_pair(deadline, std::move(job)));
-  wake_.notify_all();
-  return next_++;
+  const auto id = next_++;
+  keep({id, deadline, std::move(job)});
+  if (waiting_.begin()->second.id == id) wake_.notify_all();
+  return id;
 }
 
 void DeadlineWatch::remove(std::uint64_t id) {
+  Entries::node_type entry;   // goes without the lock
   std::lock_guard lock(mutex_);
-  waiting_.erase(id);
+  const auto found = by_id_.find(id);
+  if (found == by_id_.end()) return;
+  entry = waiting_.extract(found->second);
+  by_id_.erase(found);
+}
+
+void DeadlineWatch::keep(Entry entry) {
+  const auto id = entry.id;
+  const auto time = Clock::now() + std::chrono::milliseconds(entry.deadline.left_ms());
+  by_id_[id] = waiting_.emplace(time, std::move(entry));
 }
 
 std::size_t DeadlineWatch::waiting() {
@@ -84,27 +103,25 @@ std::size_t DeadlineWatch::waiting() {
 void DeadlineWatch::work() {
   std::unique_lock lock(mutex_);
   while (!ending_) {
-    std::vector<std::function<void()>> due;
-    int left_ms = -1;
-    for (auto it = waiting_.begin(); it != waiting_.end();) {
-      const int left = it->second.first.left_ms();
-      if (left == 0) {
-        due.push_back(std::move(it->second.second));
-        it = waiting_.erase(it);
-        continue;
-      }
-      left_ms = left_ms < 0 ? left : std::min(left_ms, left);
-      ++it;
-    }
-    if (!due.empty()) {
-      lock.unlock();
-      for (const auto& job : due) job();
-      lock.lock();
-    } else if (left_ms < 0) {
+    if (waiting_.empty()) {
       wake_.wait(lock);
-    } else {
-      wake_.wait_for(lock, std::chrono::milliseconds(left_ms));
+      continue;
     }
+    const auto first = waiting_.begin()->first;   // a copy: the entry may be removed meanwhile
+    if (first > Clock::now()) {
+      wake_.wait_until(lock, first);
+      continue;
+    }
+    auto entry = std::move(waiting_.extract(waiting_.begin()).mapped());
+    by_id_.erase(entry.id);
+    if (!entry.deadline.passed()) {   // further away than left_ms tells
+      keep(std::move(entry));
+      continue;
+    }
+    lock.unlock();
+    entry.job();
+    entry = {};
+    lock.lock();
   }
 }
 
@@ -194,7 +211,7 @@ class ServiceImpl final : public Service {
     if (method->runs == MethodInfo::Runs::at_once) return method->run(active);
     auto& threads = method->runs == MethodInfo::Runs::long_work ? state_.long_work : state_.pool;
     ActiveCall::begin_waiting(active);   // for a thread
-    threads.run([method, active] {
+    ActiveCall::run_on(active, threads, [method, active] {
       if (active->begin_work()) method->run(active);
     });
   }

@@ -26,7 +26,9 @@ class ThreadPool {
  public:
   explicit ThreadPool(int threads);
   ~ThreadPool();  // runs what is queued, then joins
-  void run(std::function<void()> job);
+  std::uint64_t run(std::function<void()> job);   // its ticket
+  // Takes a job back that has not begun; null for any other.
+  std::function<void()> withdraw(std::uint64_t ticket);
 
  private:
   struct Idle {
@@ -36,12 +38,13 @@ class ThreadPool {
   void work();
   std::mutex mutex_;
   std::vector<Idle*> idle_;
-  std::deque<std::function<void()>> jobs_;
+  std::map<std::uint64_t, std::function<void()>> jobs_;   // by ticket: in the order of their arrival
+  std::uint64_t next_ = 1;
   bool ending_ = false;
   std::vector<std::thread> threads_;
 };
 
-// Calls functions when their time has come; a thread of its own, asleep while nothing is due.
+// Calls functions in the order of their times, when those have come; a thread of its own, asleep while nothing is due.
 class DeadlineWatch {
  public:
   DeadlineWatch();
@@ -51,10 +54,19 @@ class DeadlineWatch {
   std::size_t waiting();
 
  private:
+  using Clock = Deadline::Clock;
+  struct Entry {
+    std::uint64_t id = 0;
+    Deadline deadline;
+    std::function<void()> job;
+  };
+  using Entries = std::multimap<Clock::time_point, Entry>;
   void work();
+  void keep(Entry entry);   // with the lock held
   std::mutex mutex_;
   std::condition_variable wake_;
-  std::map<std::uint64_t, std::pair<Deadline, std::function<void()>>> waiting_;
+  Entries waiting_;         // by the time to look at them
+  std::unordered_map<std::uint64_t, Entries::iterator> by_id_;
   std::uint64_t next_ = 1;
   bool ending_ = false;
   std::thread thread_;
@@ -71,6 +83,8 @@ struct RunningCall {
   CancelToken token;
   bool waiting = false;             // for its turn or for a thread: whoever stops it answers it at once
   std::function<void()> stop_work;  // what must be told beside the token (a device); may be null
+  ThreadPool* pool = nullptr;       // where its job waits for a thread, under this ticket
+  std::uint64_t ticket = 0;
 };
 
 // How a job stands in its stream's order.
@@ -167,6 +181,9 @@ struct ActiveCall {
   [[nodiscard]] Status not_stopped() const;
   // From now on cancellation and deadline answer the call at once, until begin_work.
   static void begin_waiting(const CallPtr& call);
+  // Gives the job of a call that may be waiting to `threads`. Where the call is answered before the job has begun, the
+  // job leaves them, and what it holds ends before the answer; one that has begun finds out by begin_work.
+  static void run_on(const CallPtr& call, ThreadPool& threads, std::function<void()> job);
   // Has a call that waits stopped at its deadline, and at once when it was cancelled before.
   static void watch(const CallPtr& call);
 

@@ -10,9 +10,11 @@ Error no_card() {
 
 }  // namespace
 
-Result<BufferId> Device::open_memory(const IpcHandle&, std::uint64_t, std::uint64_t) { return no_card(); }
-Result<BufferId> Device::import_memory(int, std::uint64_t, std::uint64_t) { return no_card(); }
-Result<AllocatedBuffer> Device::allocate(std::uint64_t) { return no_card(); }
+using UntilFree = std::shared_ptr<const void>;
+
+Result<BufferId> Device::open_memory(const IpcHandle&, std::uint64_t, std::uint64_t, UntilFree) { return no_card(); }
+Result<BufferId> Device::import_memory(int, std::uint64_t, std::uint64_t, UntilFree) { return no_card(); }
+Result<AllocatedBuffer> Device::allocate(std::uint64_t, UntilFree) { return no_card(); }
 Status Device::read(BufferId, std::uint64_t, std::uint64_t, int) { return no_card(); }
 Result<EventId> Device::open_event(const IpcHandle&) { return no_card(); }
 Result<MadeEvent> Device::make_event() { return no_card(); }

@@ -97,14 +97,17 @@ class Device {
   // [offset, offset + size) of the allocation that another process's HIP IPC handle names; a handle opened twice is one
   // mapping with a count. The range is checked against the driver's allocation. Writable. Errors: unsupported (a device
   // without IPC handles), invalid_argument (malformed, a handle of the device's own process, a range outside),
-  // not_found (the memory or its owner is gone), permission_denied.
-  virtual Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size);
+  // not_found (the memory or its owner is gone), permission_denied. Here and in the next two `until_free` is let go,
+  // like unmap's, when this succeeds, or when what a failure leaves behind is free.
+  virtual Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size,
+                                       std::shared_ptr<const void> until_free = nullptr);
   // [offset, offset + size) of the card's memory that a descriptor names: a dma-buf, or what an emulated card gives as one.
   // Errors: unsupported (no card, or one without such imports), of the driver.
-  virtual Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size);
+  virtual Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size,
+                                         std::shared_ptr<const void> until_free = nullptr);
   // Zeroed memory of the card's own, freed by unmap; it is lost with the device process. Holds up no other call. Errors:
   // unsupported, out_of_memory.
-  virtual Result<AllocatedBuffer> allocate(std::uint64_t size);
+  virtual Result<AllocatedBuffer> allocate(std::uint64_t size, std::shared_ptr<const void> until_free = nullptr);
   // Copies [offset, offset + bytes) of a buffer of any kind into `fd` from its start, after the launches that were done.
   virtual Status read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd);
   // Another process's event (made with hipEventInterprocess); an event of the card's own, for others; its end.

@@ -75,25 +75,24 @@ void DeviceProcess::watch() {
 }
 
 Result<std::shared_ptr<DeviceProcess::Call>> DeviceProcess::begin_call(std::unique_lock<std::mutex>& lock,
-                                                                       DeviceFrame kind, std::uint64_t request,
-                                                                       Bytes payload, UniqueFd fd,
-                                                                       std::function<void()> keep_books) {
-  if (payload.size() > frame_bytes_max)
+                                                                       Request request) {
+  if (request.payload.size() > frame_bytes_max)
     return Error(ErrorCode::resource_limit, "more than a device process takes at once: " +
-                 std::to_string(payload.size()) + " bytes of " + std::to_string(frame_bytes_max));
+                 std::to_string(request.payload.size()) + " bytes of " + std::to_string(frame_bytes_max));
   auto call = std::make_shared<Call>();
-  call->keep_books = std::move(keep_books);
+  call->keep_books = std::move(request.keep_books);
   KILN_TRY(const auto socket, ensure_up(lock));
-  calls_[request] = call;
+  calls_[request.number] = call;
+  // Let go by the process's word, or its end.
+  if (request.until_free.use_count() != 0) until_free_.emplace(request.number, std::move(request.until_free));
   watch();
-  send(socket, kind, std::move(payload), std::move(fd));
+  send(socket, request.kind, std::move(request.payload), std::move(request.fd));
   return call;
 }
 
-Result<Bytes> DeviceProcess::call(DeviceFrame kind, std::uint64_t request, Bytes payload, UniqueFd fd,
-                                  std::function<void()> keep_books) {
+Result<Bytes> DeviceProcess::call(Request request) {
   std::unique_lock lock(mutex_);
-  KILN_TRY(const auto call, begin_call(lock, kind, request, std::move(payload), std::move(fd), std::move(keep_books)));
+  KILN_TRY(const auto call, begin_call(lock, std::move(request)));
   const auto socket = socket_;
   const auto answered = [&] { return call->status.has_value(); };
   if (!changed_.wait_for(lock, call_limit, answered)) {
@@ -109,9 +108,9 @@ Result<Bytes> DeviceProcess::call(DeviceFrame kind, std::uint64_t request, Bytes
 
 // A removal is put off while launches use the item, and waits as long as they run. A process that does not answer gets
 // to it when it does, or it is gone with the process: nobody waits for that.
-Status DeviceProcess::remove(DeviceFrame kind, const RemoveOrder& order) {
+Status DeviceProcess::remove(Request request) {
   std::unique_lock lock(mutex_);
-  auto begun = begin_call(lock, kind, order.request, encode(order), {}, {});
+  auto begun = begin_call(lock, std::move(request));
   if (!begun) return gone(std::move(begun).error());
   const auto& call = *begun;
   const auto serial = ping(socket_);
@@ -160,8 +159,8 @@ Result<DeviceProcess::Socket> DeviceProcess::ensure_restored(std::unique_lock<st
 
 Status DeviceProcess::bring_back(std::uint64_t id) {
   KILN_TRY(auto order, restoring(id));
-  return status_of(call(order.kind, order.request, std::move(order.payload), std::move(order.fd),
-                        [this, id] { missing_.erase(id); }));
+  return status_of(call({order.kind, order.request, std::move(order.payload), std::move(order.fd),
+                         [this, id] { missing_.erase(id); }, nullptr}));
 }
 
 Bytes DeviceProcess::payload_of(const Item& item, std::uint64_t request) {
@@ -187,7 +186,7 @@ Result<DeviceProcess::Restoring> DeviceProcess::restoring(std::uint64_t id) {
   return restoring;
 }
 
-Result<std::uint64_t> DeviceProcess::bring(Item item, Bytes* payload) {
+Result<std::uint64_t> DeviceProcess::bring(Item item, UntilFree until_free, Bytes* payload) {
   std::uint64_t request, id;
   {
     const std::lock_guard lock(mutex_);
@@ -203,14 +202,14 @@ Result<std::uint64_t> DeviceProcess::bring(Item item, Bytes* payload) {
     KILN_TRY(sent, item.fd.duplicate());
   }
   const auto frame = item.frame;
-  KILN_TRY(auto answer, call(frame, request, payload_of(item, request), std::move(sent),
-                             [&] { items_.emplace(id, std::move(item)); }));
+  KILN_TRY(auto answer, call({frame, request, payload_of(item, request), std::move(sent),
+                              [&] { items_.emplace(id, std::move(item)); }, std::move(until_free)}));
   if (payload != nullptr) *payload = std::move(answer);
   return id;
 }
 
 Status DeviceProcess::take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame,
-                                std::shared_ptr<const void> until_free) {
+                                UntilFree until_free) {
   RemoveOrder order{0, id};
   {
     const std::lock_guard lock(mutex_);
@@ -221,10 +220,8 @@ Status DeviceProcess::take_away(std::uint64_t id, Item::Kind kind, DeviceFrame f
     missing_.erase(id);
     if (lost_.erase(id) != 0 || state_ == State::down) return {};
     order.request = next_id_++;
-    // Let go by the process's word, or its end.
-    if (state_ == State::up) until_free_.emplace(order.request, std::move(until_free));
   }
-  return remove(frame, order);
+  return remove({frame, order.request, encode(order), {}, {}, std::move(until_free)});
 }
 
 Result<DeviceInfo> DeviceProcess::info() {
@@ -242,21 +239,21 @@ Result<KernelId> DeviceProcess::load(const compile::Metadata& metadata, ByteView
 
 Status DeviceProcess::unload(KernelId kernel) { return take_away(kernel, Item::Kind::kernel, DeviceFrame::unload); }
 
-Result<BufferId> DeviceProcess::bring_mapping(int fd, const MapOrder& order) {
+Result<BufferId> DeviceProcess::bring_mapping(int fd, const MapOrder& order, UntilFree until_free) {
   UniqueFd kept(os::duplicate(fd, 0));
   if (!kept) return errno_error(errno, "cannot keep the buffer's descriptor");
-  return bring({Item::Kind::buffer, DeviceFrame::map, order, std::move(kept)});
+  return bring({Item::Kind::buffer, DeviceFrame::map, order, std::move(kept)}, std::move(until_free));
 }
 
 Result<BufferId> DeviceProcess::map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) {
-  return bring_mapping(fd, MapOrder{0, 0, offset, size, writable, false});
+  return bring_mapping(fd, MapOrder{0, 0, offset, size, writable, false}, nullptr);
 }
 
-Result<BufferId> DeviceProcess::import_memory(int fd, std::uint64_t offset, std::uint64_t size) {
-  return bring_mapping(fd, MapOrder{0, 0, offset, size, true, true});
+Result<BufferId> DeviceProcess::import_memory(int fd, std::uint64_t offset, std::uint64_t size, UntilFree until_free) {
+  return bring_mapping(fd, MapOrder{0, 0, offset, size, true, true}, std::move(until_free));
 }
 
-Status DeviceProcess::unmap(BufferId buffer, std::shared_ptr<const void> until_free) {
+Status DeviceProcess::unmap(BufferId buffer, UntilFree until_free) {
   return take_away(buffer, Item::Kind::buffer, DeviceFrame::unmap, std::move(until_free));
 }
 
@@ -271,14 +268,16 @@ Result<IpcHandle> handle_in(ByteView payload) {
 
 }  // namespace
 
-Result<BufferId> DeviceProcess::open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) {
-  return bring({Item::Kind::buffer, DeviceFrame::open_memory, MemoryOrder{0, 0, offset, size, handle}, {}});
+Result<BufferId> DeviceProcess::open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size,
+                                            UntilFree until_free) {
+  return bring({Item::Kind::buffer, DeviceFrame::open_memory, MemoryOrder{0, 0, offset, size, handle}, {}},
+               std::move(until_free));
 }
 
-Result<AllocatedBuffer> DeviceProcess::allocate(std::uint64_t size) {
+Result<AllocatedBuffer> DeviceProcess::allocate(std::uint64_t size, UntilFree until_free) {
   Bytes payload;
   Item item{Item::Kind::buffer, DeviceFrame::allocate, MemoryOrder{0, 0, 0, size, {}}, {}};
-  KILN_TRY(const auto id, bring(std::move(item), &payload));
+  KILN_TRY(const auto id, bring(std::move(item), std::move(until_free), &payload));
   KILN_TRY(const auto handle, handle_in(payload));
   return AllocatedBuffer{id, handle};
 }
@@ -289,7 +288,7 @@ Result<EventId> DeviceProcess::open_event(const IpcHandle& handle) {
 
 Result<MadeEvent> DeviceProcess::make_event() {
   Bytes payload;
-  KILN_TRY(const auto id, bring({Item::Kind::event, DeviceFrame::make_event, EventOrder{}, {}}, &payload));
+  KILN_TRY(const auto id, bring({Item::Kind::event, DeviceFrame::make_event, EventOrder{}, {}}, nullptr, &payload));
   KILN_TRY(const auto handle, handle_in(payload));
   return MadeEvent{id, handle};
 }
@@ -309,7 +308,7 @@ Status DeviceProcess::read(BufferId buffer, std::uint64_t offset, std::uint64_t 
     KILN_CHECK(ensure_restored(lock, uses));
     order.request = next_id_++;
   }
-  return status_of(call(DeviceFrame::read, order.request, encode(order), std::move(sent), {}));
+  return status_of(call({DeviceFrame::read, order.request, encode(order), std::move(sent), {}, nullptr}));
 }
 
 LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,

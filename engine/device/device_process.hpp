@@ -31,10 +31,12 @@ class DeviceProcess final : public Device {
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
   using Device::unmap;
-  Status unmap(BufferId buffer, std::shared_ptr<const void> until_free) override;
-  Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) override;
-  Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size) override;
-  Result<AllocatedBuffer> allocate(std::uint64_t size) override;
+  using UntilFree = std::shared_ptr<const void>;
+  Status unmap(BufferId buffer, UntilFree until_free) override;
+  Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size,
+                               UntilFree until_free) override;
+  Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size, UntilFree until_free) override;
+  Result<AllocatedBuffer> allocate(std::uint64_t size, UntilFree until_free) override;
   Status read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd) override;
   Result<EventId> open_event(const IpcHandle& handle) override;
   Result<MadeEvent> make_event() override;
@@ -52,6 +54,14 @@ class DeviceProcess final : public Device {
     UniqueFd fd;               // of a mapping
     // The process's own memory and events end with it.
     [[nodiscard]] bool own() const { return frame == DeviceFrame::allocate || frame == DeviceFrame::make_event; }
+  };
+  struct Request {  // before it is sent
+    DeviceFrame kind = DeviceFrame::load;
+    std::uint64_t number = 0;
+    Bytes payload;
+    UniqueFd fd;
+    std::function<void()> keep_books;  // see Call
+    UntilFree until_free;              // of the frames that are answered by `freed`, else null
   };
   struct Call {  // one request that waits for `done`
     std::optional<Status> status;
@@ -86,15 +96,13 @@ class DeviceProcess final : public Device {
   Result<Socket> ensure_restored(std::unique_lock<std::mutex>& lock, const LaunchOrder& order);
   Status bring_back(std::uint64_t id);
   // Numbers the item and gives it to the process, whose payload it answers; the item's id.
-  Result<std::uint64_t> bring(Item item, Bytes* payload = nullptr);
-  Result<BufferId> bring_mapping(int fd, const MapOrder& order);
-  Status take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame, std::shared_ptr<const void> until_free = nullptr);
+  Result<std::uint64_t> bring(Item item, UntilFree until_free = nullptr, Bytes* payload = nullptr);
+  Result<BufferId> bring_mapping(int fd, const MapOrder& order, UntilFree until_free);
+  Status take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame, UntilFree until_free = nullptr);
   Status check_not_lost(const LaunchOrder& order) const;  // with the lock held
-  Result<std::shared_ptr<Call>> begin_call(std::unique_lock<std::mutex>& lock, DeviceFrame kind, std::uint64_t request,
-                                           Bytes payload, UniqueFd fd, std::function<void()> keep_books);
-  Result<Bytes> call(DeviceFrame kind, std::uint64_t request, Bytes payload, UniqueFd fd,
-                     std::function<void()> keep_books);
-  Status remove(DeviceFrame kind, const RemoveOrder& order);
+  Result<std::shared_ptr<Call>> begin_call(std::unique_lock<std::mutex>& lock, Request request);
+  Result<Bytes> call(Request request);
+  Status remove(Request request);
   void send(const Socket& socket, DeviceFrame kind, Bytes payload, UniqueFd fd = {}, LaunchId launch = 0) {
     sender_.send(socket, static_cast<std::uint8_t>(kind), std::move(payload), std::move(fd), launch);
   }
@@ -143,7 +151,7 @@ class DeviceProcess final : public Device {
   std::set<std::uint64_t> missing_;    // items that this process could not be given
   std::set<std::uint64_t> lost_;       // an earlier process's own items
   std::map<std::uint64_t, std::shared_ptr<Call>> calls_;
-  std::map<std::uint64_t, std::shared_ptr<const void>> until_free_;  // by request: of memory that the process still has
+  std::map<std::uint64_t, UntilFree> until_free_;  // by request: of memory that the process still has
   std::map<LaunchId, Launch> launches_;
   std::uint64_t pinged_ = 0, ponged_ = 0;  // serials of the last ping and the last answer
   bool watching_ = false;              // the keeper looks at every beat whether the process answers

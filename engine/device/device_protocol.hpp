@@ -8,7 +8,8 @@
 //   read {ReadOrder} with the descriptor
 // The payload is the IPC handle that allocate and make_event give, else empty. What brings an id that is there already
 // changes nothing.
-// When the memory of an unmap is free, behind what runs on the card: `freed` {request}, before or after its `done`.
+// An unmap is also answered by `freed` {request}, before or after its `done`, when its memory is free, behind what runs
+// on the card; so are open_memory, allocate and a card's map, when they succeed or what a failure has left is free.
 // Without `done`: launch {LaunchOrder}, answered when the card has it by `enqueued` {launch} where that was asked for,
 // and at completion by `launched` {launch, Status, LaunchReport}; cancel
 // {launch}; ping {serial}, answered by `pong` {serial} at once: whatever was sent before it is known then, and what a

@@ -91,6 +91,8 @@ class Server {
   void release(Items Server::* items, std::uint64_t id);  // with the lock held
   void cancel(LaunchId launch);
   Status send(DeviceFrame kind, ByteView payload);
+  // Its end says `freed`.
+  std::shared_ptr<const void> until_free(std::uint64_t request);
   void done(std::uint64_t request, Status status, Bytes payload = {});
   void later(std::function<void()> work) { executor_.add(std::move(work)); }
 
@@ -177,8 +179,10 @@ Status Server::handle_memory(const Frame& frame) {
     auto& executor = kind == DeviceFrame::allocate ? allocations_ : executor_;
     executor.add([this, order, kind, give] {
       bring(&Server::buffers_, order.request, order.buffer, [&](Bytes& payload) -> Result<std::uint64_t> {
-        if (kind == DeviceFrame::open_memory) return device_->open_memory(order.handle, order.offset, order.size);
-        KILN_TRY(const auto made, device_->allocate(order.size));
+        auto free = until_free(order.request);
+        if (kind == DeviceFrame::open_memory)
+          return device_->open_memory(order.handle, order.offset, order.size, std::move(free));
+        KILN_TRY(const auto made, device_->allocate(order.size, std::move(free)));
         give(made.handle, payload);
         return made.buffer;
       });
@@ -218,8 +222,9 @@ void Server::load(const LoadOrder& order) {
 
 void Server::map(const MapOrder& order, const std::vector<UniqueFd>& fds) {
   bring(&Server::buffers_, order.request, order.buffer, [&](Bytes&) -> Result<std::uint64_t> {
+    auto free = order.card ? until_free(order.request) : nullptr;
     if (fds.size() != 1) return Error(ErrorCode::protocol_error, "a mapping comes with one descriptor");
-    if (order.card) return device_->import_memory(fds[0].get(), order.offset, order.size);
+    if (order.card) return device_->import_memory(fds[0].get(), order.offset, order.size, std::move(free));
     return device_->map(fds[0].get(), order.offset, order.size, order.writable);
   });
 }
@@ -248,6 +253,7 @@ void Server::remove(Items Server::* items, const RemoveOrder& order) {
   const auto it = (this->*items).find(order.id);
   if (it == (this->*items).end()) {
     lock.unlock();
+    if (items == &Server::buffers_) (void)until_free(order.request);
     return done(order.request, Error(ErrorCode::not_found, "no such kernel, buffer or event on the device"));
   }
   it->second.removal = order;
@@ -267,13 +273,16 @@ void Server::release(Items Server::* items, std::uint64_t id) {
 void Server::remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local) {
   if (items != &Server::buffers_)
     return done(order.request, items == &Server::kernels_ ? device_->unload(local) : device_->close_event(local));
-  std::shared_ptr<const void> until_free(nullptr, [this, request = order.request](const void*) {
+  auto status = device_->unmap(local, until_free(order.request));   // quick ones are free before they are done
+  done(order.request, std::move(status));
+}
+
+std::shared_ptr<const void> Server::until_free(std::uint64_t request) {
+  return {nullptr, [this, request](const void*) {
     Writer w;
     w.u64(request);
     (void)send(DeviceFrame::freed, w.data());
-  });
-  auto status = device_->unmap(local, std::move(until_free));   // quick ones are free before they are done
-  done(order.request, std::move(status));
+  }};
 }
 
 void Server::launch(LaunchOrder order) {

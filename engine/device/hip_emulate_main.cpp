@@ -77,7 +77,13 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "kiln-emulate takes RESULT LIBRARY OBJECT TARGET …; `kiln emulate` starts it\n");
     return 2;
   }
-  auto result = run(words);
+  auto result = [&]() -> Result<std::string> {
+    try {
+      return run(words);
+    } catch (const std::bad_alloc&) {
+      return Error(ErrorCode::out_of_memory, "no memory for the launch's arguments and results");
+    }
+  }();
   if (!result) {
     const auto& error = result.error();
     const nlohmann::json value{

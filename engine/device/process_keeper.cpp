@@ -107,7 +107,11 @@ void DeviceProcess::restore(const Socket& socket) {
 Status DeviceProcess::answer_to(const Socket& socket, const Restoring& order, Deadline deadline) {
   const Error lost(ErrorCode::device_lost, "the device process does not answer");
   if (!send_frame(socket->get(), static_cast<std::uint8_t>(order.kind), order.payload, order.fds(), deadline)) return lost;
-  const auto frame = receive_frame(socket->get(), deadline);
+  auto frame = receive_frame(socket->get(), deadline);
+  while (frame && frame->kind == static_cast<std::uint8_t>(DeviceFrame::freed)) {
+    if (!handle(*frame)) return lost;
+    frame = receive_frame(socket->get(), deadline);
+  }
   if (!frame || frame->kind != static_cast<std::uint8_t>(DeviceFrame::done)) return lost;
   auto report = decode_done(frame->payload);
   return report && report->request == order.request ? std::move(report->status) : Status(lost);
@@ -228,7 +232,6 @@ Status DeviceProcess::handle(const Frame& frame) {
 
 Status DeviceProcess::handle_done(ByteView payload) {
   KILN_TRY(auto report, decode_done(payload));
-  if (!report.status) until_free_.erase(report.request);   // it has no such memory
   const auto it = calls_.find(report.request);
   if (it == calls_.end()) return {};
   if (report.status && it->second->keep_books) it->second->keep_books();
@@ -274,8 +277,8 @@ void DeviceProcess::begin_endings() {
   for (auto& [id, launch] : launches_) {
     const bool told = launch.told != 0 && launch.told <= ponged_;
     if (told) launch.answer = {};
-    if (!told && launch.records) held_up.insert(launch.stream);
     const bool must_end = told && !(launch.records && held_up.contains(launch.stream));
+    if (launch.records) held_up.insert(launch.stream);
     if (must_end && launch.end.never()) launch.end = Deadline::after(options_.cancel_limit);
   }
 }

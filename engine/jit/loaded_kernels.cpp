@@ -10,7 +10,7 @@ namespace kiln::jit {
 
 namespace {
 
-constexpr std::size_t devices_max = 32;
+constexpr std::size_t devices_max = 96;   // more than there can be names: the emulated cards with all features, 16 cards
 
 // Every AMD target that is known has an emulated card (engine/emulator/machine/card.cpp).
 bool is_emulated(const target::Target& target) { return target.family != target::Family::host; }
@@ -96,7 +96,16 @@ Result<std::string> LoadedKernels::name_of(const std::string& name) {
   const auto card = behind(name, "hip:");
   if (is_card_number(card) || !device::may_name_card(card) || hip_command_.empty()) {
     if (auto known = process_of(name); !known) return with_names(std::move(known).error());
-    return is_card_number(card) ? "hip:" + std::to_string(std::stoul(card)) : name;
+    if (!is_card_number(card)) return name;
+    // Only cards that HIP shows get a process, but for the first, which says why there is none.
+    const auto number = std::stoul(card);
+    if (number > 0) {
+      KILN_TRY(auto* const first, made("hip:0"));
+      KILN_TRY(const auto info, first->info());
+      if (number >= info.cards.size())
+        return with_names(Error(ErrorCode::unknown_target, "no card " + card + ": HIP shows " + std::to_string(info.cards.size())));
+    }
+    return "hip:" + std::to_string(number);
   }
   KILN_TRY(auto* const first, made("hip:0"));
   KILN_TRY(const auto info, first->info());

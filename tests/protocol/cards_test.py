@@ -115,6 +115,20 @@ class NoCard(unittest.TestCase):
             connection.close()
             self.assertIn("HIP's runtime is not installed", service.kiln("devices", check=0).stdout)
 
+    def test_names_of_cards_that_are_not_there_take_nothing(self):
+        with Service() as service:
+            connection = service.connect()
+            connection.call("device.list")
+            threads = len(os.listdir("/proc/%d/task" % service.process.pid))
+            for number in range(100):
+                error = connection.call("event.export", {"device": "hip:%d" % number})["error"]
+                self.assertIn("HIP's runtime is not installed", error["message"])
+            self.assertLessEqual(len(os.listdir("/proc/%d/task" % service.process.pid)), threads + 8)
+            names = [d["name"] for d in connection.call("device.list")["result"]["devices"] if d["name"].startswith("hip:")]
+            self.assertEqual(names, ["hip:0"])
+            connection.close()
+            self.assertIn("gemm on host", service.kiln("run", "gemm", "--set", "M=8", "N=8", "K=8", "dtype=f32", check=0).stdout)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -271,6 +271,32 @@ class Ipc(CardCase):
         self.ok("buffer.alloc", {"size": SIZE, "device": DEVICE})
         self.assertEqual(self.device_processes(), before)
 
+    def descriptors(self):
+        return len(os.listdir("/proc/%d/fd" % self.service.process.pid))
+
+    def test_requests_that_were_stopped_leave_nothing_behind(self):
+        """However many a client asks for and gives up while the card's process does not answer."""
+        self.ok("buffer.alloc", {"size": SIZE, "device": DEVICE})
+        used, count = self.memory_used(), 300
+        fd = os.memfd_create("given")
+        os.truncate(fd, SIZE)
+        before, open_before = self.device_processes(), self.descriptors()
+        for pid in before:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            for _ in range(count):
+                params = {"fd": {"fd": 0}, "device": DEVICE, "size": SIZE, "deadline_ms": 0}
+                answer = self.connection.call("buffer.register", params, [fd])
+                self.assertEqual(answer["error"]["data"]["code"], "deadline_exceeded", answer)
+            self.assertLess(self.descriptors(), open_before + count // 4)
+        finally:
+            for pid in before:
+                os.kill(pid, signal.SIGCONT)
+            os.close(fd)
+        until(lambda: self.descriptors() <= open_before, what="the descriptors of what was begun")
+        until(lambda: self.memory_used() == used, what="the memory of what was begun")
+        self.assertEqual(self.device_processes(), before)
+
     def test_memory_that_cannot_be_written_is_no_cards(self):
         for seals in (fcntl.F_SEAL_WRITE, 0x10):  # F_SEAL_FUTURE_WRITE
             fd = os.memfd_create("sealed", os.MFD_ALLOW_SEALING)

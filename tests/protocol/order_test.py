@@ -1,5 +1,6 @@
 """What orders launches of a card: events that client and daemon share, and streams; on the emulated card."""
 
+import json
 import os
 import signal
 import sys
@@ -200,6 +201,18 @@ class Order(CardCase):
         for y, _ in results:
             self.assert_softmax(y)
 
+    def test_an_event_that_is_released_behind_a_launch_stays_for_it(self):
+        for kind in ("event", "wait") * 15:
+            y, args = self.operands()
+            event = self.ok("event.export", {"device": DEVICE})["event"]
+            launch = {"jsonrpc": "2.0", "id": 50, "method": "kernel.launch", "params": dict(SOFTMAX, args=args, **{kind: event if kind == "event" else [event]})}
+            release = {"jsonrpc": "2.0", "id": 51, "method": "event.release", "params": {"event": event}}
+            self.connection.send(json.dumps(launch) + "\n" + json.dumps(release))
+            for answer in (self.connection.answer(), self.connection.answer()):
+                self.assertIn("result", answer, answer)
+            self.ok("stream.synchronize")
+            self.assert_softmax(y)
+
     def test_what_waits_for_a_stream_and_is_cancelled_lets_the_next_one_go(self):
         ready, flag = self.held_up()
         results = [self.operands() for _ in range(2)]
@@ -221,9 +234,10 @@ class Order(CardCase):
     def test_an_enqueued_launch_is_stopped_at_its_deadline(self):
         owner = Owner()
         self.addCleanup(owner.kill)
-        before = self.device_processes()
         (y, args), (y2, args2) = self.operands(), self.operands()
-        late = self.enqueue(args, [self.import_event(owner.event)], deadline_ms=2000)
+        self.ok("kernel.launch", dict(SOFTMAX, args=self.operands()[1]))  # compiled and loaded
+        before = self.device_processes()
+        late = self.enqueue(args, [self.import_event(owner.event)], deadline_ms=5000)
         behind = self.enqueue(args2)
         for event in (late, behind):  # nobody who waits for them hangs
             self.hip.call("hipEventSynchronize", event)
@@ -233,7 +247,7 @@ class Order(CardCase):
         self.assertTrue(self.untouched(y) and self.untouched(y2))
         self.ok("kernel.launch", dict(SOFTMAX, args=args2))
         self.assert_softmax(y2)
-        self.assertEqual(self.device_processes() | before, self.device_processes())
+        self.assertEqual(self.device_processes(), before)
 
     def test_a_deadline_leaves_the_launches_before_it(self):
         ready, flag = self.held_up()

@@ -1,8 +1,9 @@
 // A device for tests of the device process: speaks the real protocol through device_main. A kernel's object is a word
 // that says what a launch does: "fill" sets every byte of the arguments' ranges to the scalar argument's first byte;
-// "wait" runs until it is cancelled; "ignore" does not even hear that; "crash" ends the process; "talk" answers with more
-// counters than are accepted. An object "bad" is
-// refused at load; with the arguments --refuse-while FILE everything is refused, at load and at map, while FILE exists.
+// "wait" runs until it is cancelled; "ignore" does not even hear that; "linger" ends a while after it was cancelled and
+// those before it have ended, as on a card that stops nothing; "crash" ends the process; "talk" answers with more
+// counters than are accepted. An object "bad" is refused at load; with the arguments --refuse-while FILE everything is
+// refused, at load and at map, while FILE exists; with --stall-while FILE loading waits for FILE to go.
 #include <signal.h>
 #include <unistd.h>
 
@@ -20,10 +21,12 @@ namespace {
 
 class FaultDevice final : public Device {
  public:
-  explicit FaultDevice(std::string refuses_while) : refuses_while_(std::move(refuses_while)) {}
+  FaultDevice(std::string refuses_while, std::string stalls_while)
+      : refuses_while_(std::move(refuses_while)), stalls_while_(std::move(stalls_while)) {}
   Result<DeviceInfo> info() override { return DeviceInfo{"host", "host", "fault device", "host", 1, 1 << 20}; }
   Result<KernelId> load(const compile::Metadata&, ByteView object) override {
     KILN_CHECK(willing());
+    while (exists(stalls_while_)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     if (text(object) == "bad") return Error(ErrorCode::launch_failed, "a bad object");
     const std::lock_guard lock(mutex_);
     kernels_[++last_] = std::string(text(object));
@@ -51,14 +54,19 @@ class FaultDevice final : public Device {
     auto cancelled = std::make_shared<std::atomic<bool>>(false);
     running_[id] = cancelled;
     std::thread([this, id, kernel, arguments = std::move(arguments), cancelled, done = std::move(done)] {
-      auto report = run(kernel, arguments, *cancelled);
+      auto report = run(id, kernel, arguments, *cancelled);
       {
         const std::lock_guard again(mutex_);
         running_.erase(id);
+        cancelled_.notify_all();
       }
       done(std::move(report));
     }).detach();
     return id;
+  }
+  Result<MadeEvent> make_event() override {
+    const std::lock_guard lock(mutex_);
+    return MadeEvent{++last_, {}};
   }
   void cancel(LaunchId launch) override {
     const std::lock_guard lock(mutex_);
@@ -69,17 +77,23 @@ class FaultDevice final : public Device {
   }
 
  private:
+  static bool exists(const std::string& path) { return !path.empty() && ::access(path.c_str(), F_OK) == 0; }
   Status willing() const {
-    if (refuses_while_.empty() || ::access(refuses_while_.c_str(), F_OK) != 0) return ok();
+    if (!exists(refuses_while_)) return ok();
     return Error(ErrorCode::out_of_memory, "told to refuse");
   }
-  Result<LaunchReport> run(KernelId kernel, const std::vector<LaunchArgument>& arguments,
+  Result<LaunchReport> run(LaunchId id, KernelId kernel, const std::vector<LaunchArgument>& arguments,
                            const std::atomic<bool>& cancelled) {
     std::unique_lock lock(mutex_);
     const auto what = kernels_.at(kernel);
     if (what == "crash") ::raise(SIGABRT);
     if (what == "wait") {
       cancelled_.wait(lock, [&] { return cancelled.load(); });
+      return Error(ErrorCode::cancelled, "cancelled");
+    }
+    if (what == "linger") {
+      cancelled_.wait(lock, [&] { return cancelled.load() && running_.begin()->first == id; });
+      cancelled_.wait_for(lock, lingers, [] { return false; });
       return Error(ErrorCode::cancelled, "cancelled");
     }
     if (what == "talk") return LaunchReport{0.5, std::string((std::size_t(16) << 20) + 1, ' ')};
@@ -93,7 +107,8 @@ class FaultDevice final : public Device {
     return LaunchReport{0.5};
   }
 
-  const std::string refuses_while_;
+  static constexpr auto lingers = std::chrono::milliseconds(100);
+  const std::string refuses_while_, stalls_while_;
   std::mutex mutex_;
   std::condition_variable cancelled_;
   std::uint64_t last_ = 100;  // far from the client's ids: a mix-up shows
@@ -104,8 +119,10 @@ class FaultDevice final : public Device {
 
 Result<std::unique_ptr<Device>> make(const std::vector<std::string>& arguments) {
   if (!arguments.empty() && arguments[0] == "--refuse") return Error(ErrorCode::unsupported, "told to refuse");
-  const bool sometimes = arguments.size() == 2 && arguments[0] == "--refuse-while";
-  return std::unique_ptr<Device>(std::make_unique<FaultDevice>(sometimes ? arguments[1] : ""));
+  const auto value = [&](const std::string& flag) {
+    return arguments.size() == 2 && arguments[0] == flag ? arguments[1] : std::string();
+  };
+  return std::unique_ptr<Device>(std::make_unique<FaultDevice>(value("--refuse-while"), value("--stall-while")));
 }
 
 }  // namespace

@@ -87,6 +87,10 @@ class Emulation {
   Result<std::string> result();
   [[nodiscard]] Result<std::optional<std::string>> kernel_output() const;
   [[nodiscard]] std::string argument_list() const;
+  // The emulated card's memory is this process's.
+  [[nodiscard]] ByteView bytes_at(std::size_t argument) const {
+    return {static_cast<const std::uint8_t*>(memory_[argument]), arguments_[argument].bytes};
+  }
   // What HIP says, and what the emulated card says of it.
   Status check(Code code, const char* call) const {
     if (code == success) return ok();
@@ -199,9 +203,8 @@ Status Emulation::check_prints() {
     KILN_TRY(print.type, parse_value_type(text.substr(first + 1, second - first - 1)));
     if (print.argument >= arguments_.size() || !arguments_[print.argument].pointer || arguments_[print.argument].null)
       return mistake("--print " + text + ": argument " + std::to_string(print.argument) + " is no memory; there are " + argument_list());
-    if (print.count > arguments_[print.argument].data.size() / bytes_of(print.type)) {
-      return mistake("--print " + text + ": the argument has " + std::to_string(arguments_[print.argument].data.size()) +
-                     " bytes");
+    if (print.count > arguments_[print.argument].bytes / bytes_of(print.type)) {
+      return mistake("--print " + text + ": the argument has " + std::to_string(arguments_[print.argument].bytes) + " bytes");
     }
     prints_.push_back(print);
   }
@@ -243,8 +246,10 @@ Status Emulation::launch() {
       continue;
     }
     if (argument.null) continue;
-    KILN_CHECK(check(table_.hipMalloc(&memory_[i], argument.data.size()), "hipMalloc"));
-    KILN_CHECK(check(table_.hipMemcpyHtoD(memory_[i], argument.data.data(), argument.data.size()), "hipMemcpyHtoD"));
+    KILN_CHECK(check(table_.hipMalloc(&memory_[i], argument.bytes), "hipMalloc"));   // zeros, that cost nothing
+    if (!argument.data.empty())
+      KILN_CHECK(check(table_.hipMemcpyHtoD(memory_[i], argument.data.data(), argument.data.size()), "hipMemcpyHtoD"));
+    argument.data = {};
     std::memcpy(to, &memory_[i], sizeof memory_[i]);
   }
   std::size_t bytes = values.size();
@@ -261,10 +266,8 @@ Status Emulation::launch() {
 
 Status Emulation::read_back() {
   for (std::size_t i = 0; i < arguments_.size(); ++i) {
-    auto& argument = arguments_[i];
-    if (memory_[i] == nullptr) continue;
-    KILN_CHECK(check(table_.hipMemcpyDtoH(argument.data.data(), memory_[i], argument.data.size()), "hipMemcpyDtoH"));
-    if (!argument.write_to.empty()) KILN_CHECK(write_file(argument.write_to, argument.data));
+    const auto& argument = arguments_[i];
+    if (memory_[i] != nullptr && !argument.write_to.empty()) KILN_CHECK(write_file(argument.write_to, bytes_at(i)));
   }
   return ok();
 }
@@ -287,7 +290,7 @@ Result<std::string> Emulation::result() {
     if (!fault_.empty()) break;
     Json values = Json::array();
     for (std::uint64_t i = 0; i < print.count; ++i)
-      values.push_back(Json::parse(value_json(print.type, arguments_[print.argument].data.data() + i * bytes_of(print.type))));
+      values.push_back(Json::parse(value_json(print.type, bytes_at(print.argument).data() + i * bytes_of(print.type))));
     const auto& text = options_.prints[static_cast<std::size_t>(&print - prints_.data())];
     printed.push_back({{"argument", print.argument}, {"print", text}, {"values", std::move(values)}});
   }

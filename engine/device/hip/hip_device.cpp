@@ -22,6 +22,8 @@ namespace {
 constexpr std::size_t lanes_max = 64;
 constexpr auto long_run = std::chrono::milliseconds(200);
 
+using UntilFree = std::shared_ptr<const void>;
+
 class HipDevice : public Device {
  public:
   HipDevice(Table table, int ordinal) : table_(std::move(table)), ordinal_(ordinal) {}
@@ -31,10 +33,11 @@ class HipDevice : public Device {
   Status unload(KernelId kernel) override;
   Result<BufferId> map(int fd, std::uint64_t offset, std::uint64_t size, bool writable) override;
   using Device::unmap;
-  Status unmap(BufferId buffer, std::shared_ptr<const void> until_free) override;
-  Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) override;
-  Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size) override;
-  Result<AllocatedBuffer> allocate(std::uint64_t size) override;
+  Status unmap(BufferId buffer, UntilFree until_free) override;
+  Result<BufferId> open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size,
+                               UntilFree until_free) override;
+  Result<BufferId> import_memory(int fd, std::uint64_t offset, std::uint64_t size, UntilFree until_free) override;
+  Result<AllocatedBuffer> allocate(std::uint64_t size, UntilFree until_free) override;
   Status read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd) override;
   Result<EventId> open_event(const IpcHandle& handle) override;
   Result<MadeEvent> make_event() override;
@@ -48,6 +51,7 @@ class HipDevice : public Device {
   Status add_argument(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
   Status add_events(Order& order, const LaunchSettings& settings);
   BufferId add(std::shared_ptr<const Buffer> buffer);
+  void let_go(std::shared_ptr<const void> last, UntilFree until_free);
   EventId add(std::shared_ptr<const CardEvent> event);
   Lane& lane_for(std::uint64_t stream);   // with the lock held
   // Whether nothing runs, or, for soon, nothing that may go on for long: HIP frees memory behind it.
@@ -135,22 +139,34 @@ Result<BufferId> HipDevice::map(int fd, std::uint64_t offset, std::uint64_t size
   return add(std::move(buffer));
 }
 
-Result<BufferId> HipDevice::open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size) {
+void HipDevice::let_go(std::shared_ptr<const void> last, UntilFree until_free) {
+  struct Last {
+    UntilFree until_free;   // goes after the memory
+    std::shared_ptr<const void> memory;
+  };
+  releaser_.let_go(std::make_shared<Last>(Last{std::move(until_free), std::move(last)}));
+}
+
+Result<BufferId> HipDevice::open_memory(const IpcHandle& handle, std::uint64_t offset, std::uint64_t size,
+                                        UntilFree until_free) {
   KILN_CHECK(choose());
-  KILN_TRY(auto buffer, Buffer::open(table_, ipc_, handle, offset, size, let_go_));
+  const LetGo left = [&](std::shared_ptr<const void> last) { let_go(std::move(last), std::move(until_free)); };
+  KILN_TRY(auto buffer, Buffer::open(table_, ipc_, handle, offset, size, left));
   return add(std::move(buffer));
 }
 
-Result<BufferId> HipDevice::import_memory(int fd, std::uint64_t offset, std::uint64_t size) {
+Result<BufferId> HipDevice::import_memory(int fd, std::uint64_t offset, std::uint64_t size, UntilFree until_free) {
   KILN_CHECK(choose());
-  KILN_TRY(auto buffer, Buffer::import(table_, fd, offset, size, let_go_));
+  const LetGo left = [&](std::shared_ptr<const void> last) { let_go(std::move(last), std::move(until_free)); };
+  KILN_TRY(auto buffer, Buffer::import(table_, fd, offset, size, left));
   return add(std::move(buffer));
 }
 
-Result<AllocatedBuffer> HipDevice::allocate(std::uint64_t size) {
+Result<AllocatedBuffer> HipDevice::allocate(std::uint64_t size, UntilFree until_free) {
   KILN_CHECK(choose());
+  const LetGo left = [&](std::shared_ptr<const void> last) { let_go(std::move(last), std::move(until_free)); };
   AllocatedBuffer made;
-  KILN_TRY(auto buffer, Buffer::allocate(table_, ipc_, size, made.handle, let_go_));
+  KILN_TRY(auto buffer, Buffer::allocate(table_, ipc_, size, made.handle, left));
   made.buffer = add(std::move(buffer));
   return made;
 }
@@ -167,21 +183,16 @@ Status HipDevice::read(BufferId buffer, std::uint64_t offset, std::uint64_t byte
   return found->read(offset, bytes, fd);
 }
 
-Status HipDevice::unmap(BufferId buffer, std::shared_ptr<const void> until_free) {
-  struct Last {
-    std::shared_ptr<const void> until_free;   // goes after the buffer
-    std::shared_ptr<const Buffer> buffer;
-  };
-  auto last = std::make_shared<Last>();
-  last->until_free = std::move(until_free);
+Status HipDevice::unmap(BufferId buffer, UntilFree until_free) {
+  std::shared_ptr<const Buffer> last;
   {
     const std::lock_guard lock(mutex_);
     const auto found = buffers_.find(buffer);
     if (found == buffers_.end()) return Error(ErrorCode::not_found, "no such buffer on the card");
-    last->buffer = std::move(found->second);
+    last = std::move(found->second);
     buffers_.erase(found);
   }
-  releaser_.let_go(std::move(last));
+  let_go(std::move(last), std::move(until_free));
   return ok();
 }
 

@@ -12,8 +12,30 @@ constexpr auto alone_limit = std::chrono::seconds(10);
 constexpr std::size_t flights_max = 256;
 
 Error cancelled_launch() { return Error(ErrorCode::cancelled, "the launch was cancelled"); }
+Error passed_over() { return Error(ErrorCode::cancelled, "an earlier launch of the stream failed or was stopped"); }
+
+void end_unsubmitted(Order& order, Error why) {
+  order.let_go();
+  order.done(std::move(why));
+}
+
+// Takes the order out of where it waits; null where it does not.
+template <class Orders> OrderPtr take(Orders& orders, LaunchId launch) {
+  const auto found = std::find_if(orders.begin(), orders.end(), [&](const OrderPtr& one) { return one->id == launch; });
+  if (found == orders.end()) return nullptr;
+  auto order = std::move(*found);
+  orders.erase(found);
+  return order;
+}
 
 }  // namespace
+
+void Order::let_go() {
+  uses.clear();
+  waits.clear();
+  record.reset();
+  kernel.reset();
+}
 
 Status Gate::enter(const Order& order) {
   std::unique_lock lock(mutex_);
@@ -55,6 +77,7 @@ Lane::~Lane() {
   gate_.look_again();
   feeder_.join();
   finisher_.join();
+  for (const auto& order : queue_) end_unsubmitted(*order, cancelled_launch());
   for (const auto event : spare_events_) (void)table_.hipEventDestroy(event);
   if (stream_ != nullptr) (void)table_.hipStreamDestroy(stream_);
 }
@@ -79,46 +102,57 @@ bool Lane::holds(std::uint64_t stream) {
 
 bool Lane::may_run_longer_than(std::chrono::milliseconds limit) {
   const std::lock_guard lock(mutex_);
-  const auto now = std::chrono::steady_clock::now();
-  return std::any_of(flights_.begin(), flights_.end(),
-                     [&](const auto& f) { return !f->order->waits.empty() || now - f->since > limit; });
+  const auto found = std::find_if(flights_.begin(), flights_.end(), [](const auto& flight) { return !flight->over; });
+  if (found == flights_.end()) return false;
+  const Flight& front = **found;
+  const bool begun = front.ready && (front.begin == nullptr || table_.hipEventQuery(front.begin) != not_ready);
+  return (front.waits && !begun) || std::chrono::steady_clock::now() - front.since > limit;
 }
 
 bool Lane::cancel(LaunchId launch) {
   OrderPtr waiting;
   {
     const std::lock_guard lock(mutex_);
-    const auto is_it = [&](const OrderPtr& order) { return order->id == launch; };
-    const auto flying =
-        std::find_if(flights_.begin(), flights_.end(), [&](const auto& flight) { return is_it(flight->order); });
-    if (flying != flights_.end()) {
-      (*flying)->order->cancelled.store(true);
-      stop(**flying);
+    for (const auto& flight : flights_) {
+      if (waiting == nullptr) waiting = take(flight->behind_it, launch);
+      if (flight->order->id != launch) continue;
+      if (flight->over) return true;
+      flight->order->cancelled.store(true);
+      stop(*flight);
+      if (table_.cancel_behind != nullptr) take_behind(*flight);
       gate_.look_again();
       return true;
     }
-    const auto found = std::find_if(queue_.begin(), queue_.end(), is_it);
-    if (found == queue_.end()) return false;
-    waiting = std::move(*found);
-    queue_.erase(found);
+    if (waiting == nullptr) waiting = take(queue_, launch);
+    if (waiting == nullptr) return false;
   }
-  waiting->done(cancelled_launch());
+  end_unsubmitted(*waiting, cancelled_launch());
   return true;
+}
+
+void Lane::take_behind(Flight& flight) {
+  if (!flight.records) return;
+  const auto stays = [&](const OrderPtr& order) {
+    return order->record == nullptr || order->settings.stream != flight.order->settings.stream;
+  };
+  const auto first = std::stable_partition(queue_.begin(), queue_.end(), stays);
+  std::move(first, queue_.end(), std::back_inserter(flight.behind_it));
+  queue_.erase(first, queue_.end());
 }
 
 // What lies behind it on the stream is not run either.
 void Lane::stop(const Flight& flight) {
   // A real card ends a launch between its grids.
-  if (table_.cancel_behind == nullptr || stream_ == nullptr || !flight.behind) return;
+  if (table_.cancel_behind == nullptr || stream_ == nullptr || !flight.given || flight.over) return;
   broken_ = true;
-  table_.cancel_behind(stream_, *flight.behind);
+  table_.cancel_behind(stream_, *flight.given);
 }
 
 bool Lane::may_follow(const Order& order) const {
   if (flights_.empty()) return true;
-  const Order& before = *flights_.back()->order;
-  return !broken_ && flights_.size() < flights_max && order.record != nullptr && before.record != nullptr &&
-         !order.settings.alone() && !before.settings.alone() && order.settings.stream == before.settings.stream;
+  const auto& before = flights_.back()->order->settings;
+  return !broken_ && flights_.size() < flights_max && order.record != nullptr && flights_.back()->records &&
+         !order.settings.alone() && !before.alone() && order.settings.stream == before.stream;
 }
 
 // ---- giving launches to the card -----------------------------------------------------------------------------------
@@ -128,10 +162,10 @@ void Lane::feed() {
   for (;;) {
     wake_.wait(lock, [&] { return closing_ || (!queue_.empty() && may_follow(*queue_.front())); });
     if (closing_) return;
-    const auto flight = std::make_shared<Flight>();
-    flight->order = std::move(queue_.front());
+    const auto& next = queue_.front();
+    const bool waits = !next->waits.empty(), records = next->record != nullptr;
+    const auto flight = std::make_shared<Flight>(Flight{next, waits, records, std::chrono::steady_clock::now()});
     queue_.pop_front();
-    flight->since = std::chrono::steady_clock::now();
     flights_.push_back(flight);
     lock.unlock();
     start(*flight);
@@ -196,7 +230,7 @@ Status Lane::submit_grids(Flight& flight) {
   const Order& order = *flight.order;
   if (table_.submitted != nullptr) {
     const std::lock_guard lock(mutex_);
-    flight.behind = table_.submitted(stream_);
+    flight.given = table_.submitted(stream_);
   }
   for (const auto& event : order.waits)
     KILN_CHECK(table_.check(table_.hipStreamWaitEvent(stream_, event->get(), 0), "hipStreamWaitEvent"));
@@ -290,7 +324,7 @@ Result<LaunchReport> Lane::outcome(Flight& flight) {
   if (*flight.report) return std::move(*flight.report);
   auto error = std::move(*flight.report).error();
   const std::lock_guard lock(mutex_);
-  if (failed_) return Error(ErrorCode::cancelled, "an earlier launch of the stream failed or was stopped");
+  if (failed_) return passed_over();
   return explain(std::move(error));
 }
 
@@ -299,31 +333,32 @@ void Lane::end(const FlightPtr& flight, Result<LaunchReport> report) {
   bool give_up = false;
   {
     const std::lock_guard lock(mutex_);
+    flight->over = true;   // whoever cancels it from now on stops nothing
     const bool stopped = order.cancelled.load();
+    // Not what comes later, nor what came after it was stopped: that was asked for by somebody who may know.
+    if (!report && !stopped && !failed_) take_behind(*flight);
     if (!report || (stopped && table_.cancel != nullptr)) broken_ = failed_ = true;
     if (stopped) report = cancelled_launch();
     give_up = broken_ && flights_.size() == 1;
   }
   // What was submitted still uses the buffers, which are let go next.
-  if (give_up) give_up_stream(order);
+  if (give_up) give_up_stream(flight->waits);
   give_back_events(*flight);
   if (flight->entered) gate_.leave(order);
-  // The buffers are let go before anybody hears of it: they may be unmapped then.
-  order.uses.clear();
-  order.waits.clear();
-  order.record.reset();
-  order.kernel.reset();
+  order.let_go();
   {
     const std::lock_guard lock(mutex_);
     flights_.pop_front();
+    if (!flights_.empty()) flights_.front()->since = std::chrono::steady_clock::now();
     if (give_up) broken_ = failed_ = false;
     wake_.notify_all();
   }
   order.done(std::move(report));
+  for (const auto& one : flight->behind_it) end_unsubmitted(*one, passed_over());
 }
 
 // The error sticks to it. Nothing is submitted meanwhile: the last launch is still there, and the stream is broken.
-void Lane::give_up_stream(const Order& last) {
+void Lane::give_up_stream(bool waited) {
   Stream broken = nullptr;
   {
     const std::lock_guard lock(mutex_);
@@ -332,7 +367,7 @@ void Lane::give_up_stream(const Order& last) {
   if (broken == nullptr) return;
   // What was submitted before a failure may wait for an event for ever.
   if (table_.cancel != nullptr) table_.cancel(broken);
-  if (table_.cancel != nullptr || last.waits.empty()) (void)table_.hipStreamSynchronize(broken);
+  if (table_.cancel != nullptr || !waited) (void)table_.hipStreamSynchronize(broken);
   (void)table_.hipStreamDestroy(broken);
 }
 

@@ -34,6 +34,9 @@ struct Order {
   std::shared_ptr<const CardEvent> record;
   std::atomic<bool> cancelled{false};
   LaunchDone done;
+
+  // Before anybody hears of its end: buffers may be unmapped then.
+  void let_go();
 };
 using OrderPtr = std::shared_ptr<Order>;
 
@@ -55,17 +58,18 @@ class Gate {
 // A queue of the card, with a thread that feeds it and one that waits for what it was fed. Launches that record an event
 // are submitted while earlier ones of their stream, which do too, still run: the card orders them. Where one of them fails
 // or is stopped, the card passes over those that were submitted behind it, and they are reported as cancelled. Others are
-// submitted when the queue is empty, so that each fails alone.
+// submitted when the queue is empty, so that each fails alone. What waits to be submitted behind one that fails, or
+// that the card stops, is reported as cancelled too.
 class Lane {
  public:
   // The references outlive it.
   Lane(const Table& table, int ordinal, Gate& gate)
       : table_(table), ordinal_(ordinal), gate_(gate), feeder_([this] { feed(); }), finisher_([this] { finish(); }) {}
-  ~Lane();
+  ~Lane();   // what it still has is cancelled
   void submit(OrderPtr order);
   [[nodiscard]] bool idle();
   [[nodiscard]] bool holds(std::uint64_t stream);   // a launch of that stream, waiting or running
-  // A launch that has run for longer than that, or has events to wait for: it may run for ever.
+  // The front launch has been that for longer, or waits for events: it may run for ever.
   [[nodiscard]] bool may_run_longer_than(std::chrono::milliseconds limit);
   // Whether the launch is here. One that waits is done at once, by this thread.
   bool cancel(LaunchId launch);
@@ -74,11 +78,14 @@ class Lane {
   // An order that the card has, or is just given.
   struct Flight {
     OrderPtr order;
-    std::chrono::steady_clock::time_point since;
+    const bool waits, records;                              // for events, one: the order lets them go earlier
+    std::chrono::steady_clock::time_point since;            // when it became the front one
     Event begin = nullptr, end = nullptr, last = nullptr;   // around the grids; behind everything (may be `end`)
-    std::optional<std::size_t> behind;                      // how much the emulated stream had been given before
+    std::optional<std::size_t> given;                       // how much the emulated stream had been given before
     bool entered = false;                                   // the gate
     bool ready = false;                                     // the feeder has submitted it, or failed at that
+    bool over = false;                                      // the card is done with it
+    std::vector<OrderPtr> behind_it;                        // of its stream, to be cancelled when it has ended
     std::optional<Result<LaunchReport>> report;             // known before the card is waited for
   };
   using FlightPtr = std::shared_ptr<Flight>;
@@ -98,7 +105,8 @@ class Lane {
   void finish();
   Result<LaunchReport> outcome(Flight& flight);
   void end(const FlightPtr& flight, Result<LaunchReport> report);
-  void give_up_stream(const Order& last);
+  void take_behind(Flight& flight);                          // with the lock held: what waits behind it on its stream
+  void give_up_stream(bool waited);                          // whether its last launch waited for events
   void give_back_events(const Flight& flight);
   [[nodiscard]] Error explain(Error error) const;
 

@@ -1,5 +1,7 @@
 #include "engine/device/hip/launch_argument.hpp"
 
+#include <sys/stat.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -7,6 +9,7 @@
 
 #include "engine/base/fd.hpp"
 #include "engine/base/half.hpp"
+#include "engine/base/memory_left.hpp"
 
 namespace kiln::device::hip {
 namespace {
@@ -90,6 +93,7 @@ Result<Bytes> random_bytes(const std::string& text, const std::string& rest) {
     return mistake(text, "the seed must be a number, not \"" + rest.substr(second + 1) + "\"");
   const std::size_t size = bytes_of(*type);
   if (count * size > bytes_max) return mistake(text, "more than 2^36 bytes");
+  KILN_CHECK(check_memory_left(2 * count * size, "the bytes and the card's copy of argument \"" + text + "\""));
   const bool is_unsigned = !is_real(*type) && static_cast<int>(*type) % 2 == 1;
   Bytes bytes(count * size);
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -111,23 +115,25 @@ Result<LaunchArgument> memory_argument(LaunchArgument argument, const std::strin
     if (rest != "null") return mistake(argument.text, "the only pointer that can be named is ptr:null");
     argument.null = true;
   } else if (kind == "buffer") {
-    KILN_TRY(const auto size, size_of(argument.text, rest, "the size"));
-    argument.data.resize(size);
+    KILN_TRY(argument.bytes, size_of(argument.text, rest, "the size"));
   } else if (kind == "random") {
     KILN_TRY(argument.data, random_bytes(argument.text, rest));
   } else if (kind == "out") {
     const auto colon = rest.rfind(':');
     if (colon == std::string::npos || colon == 0) return mistake(argument.text, "out takes FILE:BYTES");
-    KILN_TRY(const auto size, size_of(argument.text, rest.substr(colon + 1), "the size"));
-    argument.data.resize(size);
+    KILN_TRY(argument.bytes, size_of(argument.text, rest.substr(colon + 1), "the size"));
     argument.write_to = rest.substr(0, colon);
   } else {
+    struct stat status {};
+    if (::stat(rest.c_str(), &status) == 0 && !S_ISREG(status.st_mode))
+      return mistake(argument.text, rest + " is no regular file");
     auto bytes = read_file(rest, bytes_max);
     if (!bytes) return std::move(bytes).error().with("argument \"" + argument.text + "\"");
     argument.data = std::move(*bytes);
     if (argument.data.empty()) return mistake(argument.text, "the file is empty");
     if (kind == "inout") argument.write_to = rest;
   }
+  if (!argument.data.empty()) argument.bytes = argument.data.size();
   return argument;
 }
 

@@ -28,10 +28,11 @@ struct LaunchArgument {
   std::string text;          // as it was given
   bool pointer = false;
   bool null = false;         // of pointers
-  Bytes data;                // the value; of pointers what the memory holds first
+  Bytes data;                // the value; of pointers what the memory holds first, nothing where that is zeros
+  std::uint64_t bytes = 0;   // of the memory
   std::string write_to;      // a file that gets the memory afterwards; "": none
 };
-// Reads the files that it names. Errors: invalid_argument, and the file's.
+// Reads the files that it names. Errors: invalid_argument, resource_limit (more than the machine has left), the file's.
 Result<LaunchArgument> parse_launch_argument(const std::string& text);
 
 }  // namespace kiln::device::hip

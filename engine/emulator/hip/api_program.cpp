@@ -88,6 +88,7 @@ template <class Body> hip::Code with_kernel(const void* host, Body&& body) {
   return with_function(host, [&](hip::Function handle) -> hip::Code {
     return call([&](Runtime& runtime) -> hip::Code {
       const auto function = runtime.function(handle);
+      if (function == nullptr) return failed(invalid_device_function, "the kernel's module is not loaded any more");
       return body(*function->kernel, *runtime.card(function->module->device));
     });
   });

@@ -10,6 +10,7 @@
 #include "engine/compile/toolchain.hpp"
 #include "engine/compile/worker_pool.hpp"
 #include "engine/device/device.hpp"
+#include "engine/device/hip/hip_device.hpp"
 #include "engine/device/hip/table.hpp"
 #include "engine/ir/tile/program.hpp"
 #include "engine/specialize/specialize.hpp"
@@ -246,6 +247,24 @@ TEST_F(HipDeviceTest, EndlessKernelsAreCancelled) {
   device_->cancel(first);
   ASSERT_EQ(running.wait_for(std::chrono::seconds(20)), std::future_status::ready);
   EXPECT_EQ(running.get().error().code, ErrorCode::cancelled);
+}
+
+// The device itself, in this process.
+TEST_F(HipDeviceTest, ItsEndAnswersWhatRunsAndWhatWaits) {
+  ::setenv("KILN_EMULATOR_TARGETS", "gfx942", 1);
+  auto own = hip::make_hip_device({library, 0});
+  ASSERT_TRUE(own) << to_text(own.error());
+  device_ = std::move(*own);
+  const auto kernel = device_->load(metadata("endless", 1), object());
+  ASSERT_TRUE(kernel) << to_text(kernel.error());
+  const auto flag = buffer(4);
+  std::vector<std::future<Result<LaunchReport>>> launches;
+  for (int i = 0; i < 3; ++i) launches.push_back(launch(*kernel, {range(flag, 4)}));
+  device_.reset();
+  for (auto& one : launches) {
+    ASSERT_EQ(one.wait_for(std::chrono::seconds(0)), std::future_status::ready);
+    EXPECT_EQ(one.get().error().code, ErrorCode::cancelled);
+  }
 }
 
 TEST_F(HipDeviceTest, RefusesWhatDoesNotFit) {

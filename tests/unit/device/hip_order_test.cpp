@@ -1,4 +1,5 @@
 // How launches on the emulated card are ordered by events and streams. This process is the other one that has them.
+#include <deque>
 #include <iostream>
 #include <numeric>
 
@@ -157,6 +158,87 @@ TEST_F(HipIpcTest, MemoryIsHeldUntilItIsFree) {
   busy.let_go();
   EXPECT_TRUE(waiting.get());
   free.get();
+}
+
+TEST_F(HipIpcTest, MemoryThatAFailureLeavesBehindIsHeldUntilItIsFree) {
+  const Memory in(1), out(0);
+  const auto x = open(in.handle()), y = open(out.handle());
+  const Memory other(1);
+  const SharedEvent ready;
+  const Busy busy;
+  check(own_hip().hipEventRecord(ready.event, busy.stream));
+  LaunchSettings settings;
+  settings.wait = {open(ready)};
+  auto waiting = launch(y, x, settings);
+  std::promise<void> freed, at_once;
+  auto free = freed.get_future();
+  const auto refused = device_->open_memory(other.handle(), 0, bytes + 1,
+                                            {nullptr, [&](const void*) { freed.set_value(); }});
+  EXPECT_FALSE(refused);
+  EXPECT_EQ(free.wait_for(std::chrono::seconds(0)), std::future_status::timeout);
+  EXPECT_TRUE(device_->open_memory(other.handle(), 0, bytes, {nullptr, [&](const void*) { at_once.set_value(); }}));
+  at_once.get_future().get();
+  busy.let_go();
+  EXPECT_TRUE(waiting.get());
+  free.get();
+}
+
+// More of them than the card is given at a time.
+TEST_F(HipIpcTest, WhatWaitsToBeGivenToTheCardIsCancelledWithTheOneBeforeIt) {
+  const Memory in(1), first(0), others(0);
+  const auto x = open(in.handle()), y = open(first.handle()), z = open(others.handle());
+  const SharedEvent ready, one, rest;
+  const Busy busy;
+  check(own_hip().hipEventRecord(ready.event, busy.stream));
+  const auto records = [&](EventId event, std::vector<EventId> wait = {}) {
+    LaunchSettings settings;
+    settings.record = event;
+    settings.wait = std::move(wait);
+    return settings;
+  };
+  auto front = launch(y, x, records(open(one), {open(ready)}));
+  const auto front_id = last_;
+  const auto event = open(rest);
+  std::vector<Reported> behind;
+  for (int i = 0; i < 300; ++i) behind.push_back(launch(z, x, records(event)));
+  device_->cancel(last_);   // of those that wait it is taken out alone
+  EXPECT_EQ(behind.back().get().error().code, ErrorCode::cancelled);
+  behind.pop_back();
+  device_->cancel(front_id);
+  EXPECT_EQ(front.get().error().code, ErrorCode::cancelled);
+  for (auto& report : behind) ASSERT_EQ(report.get().error().code, ErrorCode::cancelled);
+  EXPECT_EQ(others.words(), untouched());
+  EXPECT_TRUE(launch(z, x, records(event)).get());   // the stream goes on
+  EXPECT_EQ(others.words(), expected(1));
+}
+
+// Launches whose events are there already do not wait: memory is freed behind them, however many there are.
+TEST_F(HipIpcTest, AStreamThatIsNeverIdleDoesNotKeepOthersMemory) {
+  const Memory in(1), out(0);
+  const auto x = open(in.handle()), y = open(out.handle());
+  const SharedEvent ready, done;
+  check(own_hip().hipEventRecord(ready.event, nullptr));
+  check(own_hip().hipEventSynchronize(ready.event));
+  const auto own = device_->allocate(bytes);
+  ASSERT_TRUE(own) << to_text(own.error());
+  LaunchSettings settings;
+  settings.wait = {open(ready)};
+  settings.record = open(done);
+  metadata_.launches.assign(64, metadata_.launches[0]);   // they take the card longer than this thread
+  load();
+  std::deque<Reported> running;
+  for (int i = 0; i < 64; ++i) running.push_back(launch(y, x, settings));
+  const auto freed = std::make_shared<std::promise<void>>();
+  auto free = freed->get_future();
+  EXPECT_TRUE(device_->unmap(own->buffer, {nullptr, [freed](const void*) { freed->set_value(); }}));
+  const auto hopeless = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (free.wait_for(std::chrono::seconds(0)) != std::future_status::ready) {
+    ASSERT_LT(std::chrono::steady_clock::now(), hopeless);
+    ASSERT_TRUE(running.front().get());
+    running.pop_front();
+    running.push_back(launch(y, x, settings));
+  }
+  for (auto& report : running) EXPECT_TRUE(report.get());
 }
 
 }  // namespace

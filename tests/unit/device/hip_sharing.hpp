@@ -127,8 +127,7 @@ class HipIpcTest : public testing::Test {
     if (const char* core = std::getenv("KILN_EMULATOR_CORE"))
       options.environment.push_back(std::string("KILN_EMULATOR_CORE=") + core);
     device_ = start_device_process(std::move(options));
-    compile::Metadata metadata;   // out[i] = a + in[i], for i below the second scalar
-    metadata.target = "gfx942";
+    metadata_.target = "gfx942";
     compile::TensorInfo out, in, scalar;
     out.name = "out";
     out.access = Access::write;
@@ -140,14 +139,17 @@ class HipIpcTest : public testing::Test {
     scalar.name = "a";
     scalar.scalar = true;
     scalar.bytes = 4;
-    metadata.tensors = {out, in, scalar, scalar};
+    metadata_.tensors = {out, in, scalar, scalar};
     compile::LaunchInfo launch;
     launch.symbol = "scale_add";
     launch.grid = {(n + 255) / 256, 1, 1};
     launch.threads = 256;
     launch.arguments = {{"global_buffer", 0, 8}, {"global_buffer", 8, 8}, {"by_value", 16, 4}, {"by_value", 20, 4}};
-    metadata.launches = {launch};
-    const auto kernel = device_->load(metadata, corpus());
+    metadata_.launches = {launch};
+    load();
+  }
+  void load() {
+    const auto kernel = device_->load(metadata_, corpus());
     ASSERT_TRUE(kernel) << to_text(kernel.error());
     kernel_ = *kernel;
   }
@@ -186,6 +188,7 @@ class HipIpcTest : public testing::Test {
     return words;
   }
   std::unique_ptr<Device> device_;
+  compile::Metadata metadata_;   // out[i] = a * i + in[i], for i below the second scalar
   KernelId kernel_ = 0;
   LaunchId last_ = 0;
 };

@@ -42,9 +42,10 @@ class Process : public ::testing::Test {
     EXPECT_TRUE(kernel) << to_text(kernel.error());
     return kernel.value_or(0);
   }
-  std::future<Result<LaunchReport>> launch(KernelId kernel, std::vector<LaunchArgument> arguments = {}) {
+  std::future<Result<LaunchReport>> launch(KernelId kernel, std::vector<LaunchArgument> arguments = {},
+                                           LaunchSettings settings = 1) {
     auto promise = std::make_shared<std::promise<Result<LaunchReport>>>();
-    last_ = device_->launch(kernel, std::move(arguments), 1,
+    last_ = device_->launch(kernel, std::move(arguments), std::move(settings),
                             [promise](Result<LaunchReport> r) { promise->set_value(std::move(r)); });
     return promise->get_future();
   }
@@ -194,6 +195,53 @@ TEST_F(Process, ALaunchThatIgnoresItsCancellationIsEnded) {
   const std::string said{std::istreambuf_iterator<char>(file), {}};
   EXPECT_NE(said.find("launch " + std::to_string(id) + " of stream 1"), std::string::npos) << said;
   EXPECT_NE(said.find("(stubborn)"), std::string::npos) << said;
+}
+
+// All of them together take longer than the limit, each alone much less.
+TEST_F(Process, EnqueuedLaunchesThatAreCancelledEachHaveTheirOwnTimeToEnd) {
+  device_ = start_device_process({{program}, "", {}, 1000ms});
+  const auto lingers = load("linger");
+  const int pid = device_pid();
+  LaunchSettings settings(1);
+  const auto made = device_->make_event();
+  ASSERT_TRUE(made) << to_text(made.error());
+  settings.record = made->event;
+  std::vector<std::future<Result<LaunchReport>>> results;
+  std::vector<LaunchId> ids;
+  for (int i = 0; i < 15; ++i) {
+    results.push_back(launch(lingers, {}, settings));
+    ids.push_back(last_);
+  }
+  for (const auto id : ids) device_->cancel(id);
+  for (auto& result : results) EXPECT_EQ(result.get().error().code, ErrorCode::cancelled);
+  EXPECT_TRUE(launch(load("fill")).get());
+  EXPECT_EQ(device_pid(), pid) << "it was not ended";
+}
+
+TEST_F(Process, MemoryThatIsGivenBackWhileTheProcessStartsIsHeldUntilItIsThere) {
+  const test::TemporaryFolder folder;
+  const std::string stall = folder / "stall";
+  device_ = start_device_process({{program, "--stall-while", stall}, "", {}});
+  const auto fills = load("fill");
+  const auto memory = create_memfd("test", 4096);
+  const auto buffer = device_->map(memory->get(), 0, 4096, true);
+  const int before = device_pid();
+  auto lost = launch(load("wait"));
+  std::ofstream(stall).put('x');
+  ::kill(before, SIGKILL);
+  EXPECT_EQ(lost.get().error().code, ErrorCode::device_lost);
+  auto again = std::async(std::launch::async, [&] { return launch(fills).get().has_value(); });
+  while (device_pid() == before || device_pid() == 0) std::this_thread::yield();
+  std::promise<void> freed;
+  auto free = freed.get_future();
+  auto unmapped = std::async(std::launch::async, [&] {
+    return device_->unmap(*buffer, std::shared_ptr<const void>(nullptr, [&](const void*) { freed.set_value(); }));
+  });
+  EXPECT_EQ(free.wait_for(200ms), std::future_status::timeout);
+  std::filesystem::remove(stall);
+  EXPECT_TRUE(again.get());
+  EXPECT_TRUE(unmapped.get());
+  free.get();
 }
 
 // A process that is stopped stands for one that hangs.

@@ -114,6 +114,7 @@ TEST_F(ServiceCalls, SlowVerifiesDoNotHoldUpLaunches) {
   auto waiting = ask("kernel.verify", counting(1 << 24, x_, y_), {.deadline_ms = 20});
   wait_for_launches(4);
   EXPECT_EQ(waiting.error(), "deadline_exceeded") << "also of one that waits for a thread";
+  EXPECT_EQ(ask("kernel.launch", counting(3, x_, y_)).error(), "none") << "its turn was given back";
   connect(50);
   const auto x = alloc(page, 50), y = alloc(page, 50);
   EXPECT_EQ(ask("kernel.launch", counting(3, x, y), {.connection = 50}).error(), "none");

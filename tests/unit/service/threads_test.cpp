@@ -30,6 +30,47 @@ TEST(ThreadPool, RunsWhatItsJobsAddWhileItEnds) {
   }
 }
 
+TEST(ThreadPool, ForgetsAJobThatIsWithdrawnBeforeItBegins) {
+  std::promise<void> go;
+  std::atomic<int> ran{0};
+  const auto held = std::make_shared<int>(0);
+  {
+    ThreadPool pool(1);
+    std::promise<void> begun;
+    const auto first = pool.run([&] {
+      begun.set_value();
+      go.get_future().wait();
+    });
+    begun.get_future().wait();
+    const auto second = pool.run([&, held] { ran += 2; });
+    pool.run([&] { ran += 4; });
+    EXPECT_FALSE(pool.withdraw(first));
+    EXPECT_TRUE(pool.withdraw(second));
+    EXPECT_FALSE(pool.withdraw(second));
+    EXPECT_EQ(held.use_count(), 1);
+    go.set_value();
+  }
+  EXPECT_EQ(ran, 4);
+}
+
+TEST(DeadlineWatch, RunsThemInTheOrderOfTheirTimes) {
+  DeadlineWatch watch;
+  std::vector<int> order;   // of the watch's thread
+  std::promise<void> last;
+  const auto at = [](int ms) { return Deadline::after(std::chrono::milliseconds(ms)); };
+  const auto removed = watch.add(at(20), [&] { order.push_back(0); });
+  watch.add(at(60), [&] {
+    order.push_back(3);
+    last.set_value();
+  });
+  watch.add(at(40), [&] { order.push_back(2); });
+  watch.add(at(5), [&] { order.push_back(1); });
+  watch.remove(removed);
+  last.get_future().wait();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(watch.waiting(), 0u);
+}
+
 TEST(DeadlineWatch, RunsWhatIsDueAndForgetsWhatIsRemoved) {
   DeadlineWatch watch;
   std::promise<void> due;
