@@ -63,9 +63,10 @@ bool index_registers(Wave& wave, Instruction& instruction) {
     if ((m0 >> (12 + n) & 1) == 0 || operand.kind != Source::Kind::vector || operand.index > 255) continue;
     if (operand.index + by > 255) {
       Fault fault;
-      fault.kind = FaultKind::out_of_range;
+      fault.kind = FaultKind::register_index;
       fault.instruction = instruction.index;
       fault.address = operand.index + by;
+      fault.registers = 256;
       fault.store = n == 3;
       wave.stop(fault);
       return false;

@@ -109,30 +109,35 @@ void write_exec(Wave& wave, const Instruction& instruction) {
 
 // --- Registers by index ----------------------------------------------------------------------------------------------
 
-// The register M0 places after `first`; false: none, the wave has stopped.
-bool relative(Wave& wave, const Instruction& instruction, u32 first, u32 count, u32& at) {
-  const u64 index = u64(first) + wave.scalar[code::m0];
+constexpr u32 file_registers = 128;
+
+// The register M0 places after `operand`; false: none, the wave has stopped.
+bool relative(Wave& wave, const Instruction& instruction, const Source& operand, u32 count, u32& at) {
+  const u64 index = u64(operand.index) + wave.scalar[code::m0];
   at = static_cast<u32>(index);
-  if (index + count <= 128) return true;
+  if (index + count <= file_registers) return true;
   Fault fault;
-  fault.kind = FaultKind::out_of_range;
+  fault.kind = FaultKind::register_index;
   fault.instruction = instruction.index;
   fault.address = index;
   fault.bytes = count * 4;
+  fault.store = &operand == &instruction.dst;
+  fault.scalar = true;
+  fault.registers = file_registers;
   wave.stop(fault);
   return false;
 }
 template <u32 count>
 void move_relative_source(Wave& wave, const Instruction& instruction) {
   u32 at;
-  if (!relative(wave, instruction, instruction.src[0].index, count, at)) return;
+  if (!relative(wave, instruction, instruction.src[0], count, at)) return;
   if (count == 2) return write_scalar64(wave, instruction.dst, wave.scalar64(static_cast<int>(at)));
   write_scalar32(wave, instruction.dst, wave.scalar[at]);
 }
 template <u32 count>
 void move_relative_destination(Wave& wave, const Instruction& instruction) {
   u32 at;
-  if (!relative(wave, instruction, instruction.dst.index, count, at)) return;
+  if (!relative(wave, instruction, instruction.dst, count, at)) return;
   if (count == 2) return wave.set_scalar64(static_cast<int>(at), scalar64(wave, instruction.src[0]));
   wave.scalar[at] = scalar32(wave, instruction.src[0]);
 }

@@ -42,34 +42,37 @@ void pack_high_low(Wave& wave, const Instruction& instruction) {
 // Programs index their own registers; what lies beyond them is the hardware's.
 constexpr u32 program_registers = 106;
 
-bool in_program(Wave& wave, const Instruction& instruction, u64 at, u32 count) {
+bool in_program(Wave& wave, const Instruction& instruction, u64 at, u32 count, bool store) {
   if (at + count <= program_registers) return true;
   Fault fault;
-  fault.kind = FaultKind::out_of_range;
+  fault.kind = FaultKind::register_index;
   fault.instruction = instruction.index;
   fault.address = at;
   fault.bytes = count * 4;
+  fault.store = store;
+  fault.scalar = true;
+  fault.registers = program_registers;
   wave.stop(fault);
   return false;
 }
 template <u32 count>
 void move_relative_source(Wave& wave, const Instruction& instruction) {
   const u64 at = u64(instruction.src[0].index) + wave.scalar[code::m0];
-  if (!in_program(wave, instruction, at, count)) return;
+  if (!in_program(wave, instruction, at, count, false)) return;
   if (count == 2) return write_scalar64(wave, instruction.dst, wave.scalar64(static_cast<int>(at)));
   write_scalar32(wave, instruction.dst, wave.scalar[at]);
 }
 template <u32 count>
 void move_relative_destination(Wave& wave, const Instruction& instruction) {
   const u64 at = u64(instruction.dst.index) + wave.scalar[code::m0];
-  if (!in_program(wave, instruction, at, count)) return;
+  if (!in_program(wave, instruction, at, count, true)) return;
   if (count == 2) return wave.set_scalar64(static_cast<int>(at), scalar64(wave, instruction.src[0]));
   wave.scalar[at] = scalar32(wave, instruction.src[0]);
 }
 void move_relative_both(Wave& wave, const Instruction& instruction) {
   const u32 m0 = wave.scalar[code::m0];
   const u64 from = u64(instruction.src[0].index) + (m0 & 1023), to = u64(instruction.dst.index) + (m0 >> 16 & 1023);
-  if (!in_program(wave, instruction, from, 1) || !in_program(wave, instruction, to, 1)) return;
+  if (!in_program(wave, instruction, from, 1, false) || !in_program(wave, instruction, to, 1, true)) return;
   wave.scalar[to] = wave.scalar[from];
 }
 

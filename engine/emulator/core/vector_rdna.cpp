@@ -191,9 +191,10 @@ constexpr u32 file_registers = 256;
 bool in_file(Wave& wave, const Instruction& in, u64 index, bool store) {
   if (index < file_registers) return true;
   Fault fault;
-  fault.kind = FaultKind::out_of_range;
+  fault.kind = FaultKind::register_index;
   fault.instruction = in.index;
   fault.address = index;
+  fault.registers = file_registers;
   fault.store = store;
   wave.stop(fault);
   return false;

@@ -33,6 +33,7 @@ enum class FaultKind : std::uint8_t {
   out_of_range,        // address, lane, bytes
   read_only,           // a store to memory that is mapped read-only
   lds_out_of_range,    // only where the target's rule is not "reads 0, write dropped" (see core/memory)
+  register_index,      // address: the register, by an index; bytes, scalar, registers
   misaligned,
   not_covered,         // the instruction's name, encoding and address say what
   bad_program_counter,
@@ -48,6 +49,8 @@ struct Fault {
   std::uint64_t address = 0;           // of memory, or a byte offset in LDS, or a register
   std::uint32_t bytes = 0;
   bool store = false;
+  bool scalar = false;                 // register_index: of the scalar file
+  std::uint32_t registers = 0;         // register_index: how many there are, from 0 on
   std::uint32_t other_instruction = 0; // races: the access before
   std::int32_t other_wave = -1;
   std::int32_t other_lane = -1;        // global races of two lanes of one instruction

@@ -63,6 +63,8 @@ bool is_reserved_pair(std::uint32_t first, std::uint32_t second) {
   if (bits(first, 31, 1) == 0) {
     const std::uint32_t op = bits(first, 25, 6);
     if (op == 0x3f && bits(first, 9, 8) == readfirstlane && bits(first, 17, 8) >= scalar_registers) return true;
+    // v_madmk_f16 and v_madak_f16 with a literal beside their constant end LLVM 22's decoder.
+    if ((op == 0x24 || op == 0x25) && bits(first, 0, 9) == literal) return true;
     if (bits(first, 0, 9) != 249) return false;
     const bool compare = op == 0x3e, second_source = op != 0x3f;
     if (bits(second, 23, 1) != 0 && bits(second, 0, 8) == literal) return true;

@@ -87,6 +87,8 @@ bool is_reserved_gfx11(const std::uint32_t (&words)[5]) {
   constexpr std::uint32_t scalar_registers = 128, readfirstlane = 2;
   const std::uint32_t word = words[0];
   if (bits(word, 25, 7) == 0x3f) return bits(word, 9, 8) == readfirstlane && bits(word, 17, 8) >= scalar_registers;
+  // v_fmamk_f16 and v_fmaak_f16 with a literal beside their constant end LLVM 22's decoder.
+  if (bits(word, 25, 7) == 0x37 || bits(word, 25, 7) == 0x38) return bits(word, 0, 9) == gfx11::literal_code;
   if (bits(word, 26, 6) == 0b110101) {
     const std::uint32_t op = bits(word, 16, 10);
     const bool scalar_result = op < 0x100 || op == 0x180 + readfirstlane || op == 0x360;

@@ -97,9 +97,9 @@ HostCalls::Answer HostCalls::serve() {
   Words indices;
   result.fault = take(__atomic_exchange_n(&place<std::uint64_t>(memory_, ready_at), 0, __ATOMIC_ACQ_REL), indices);
   for (const std::uint64_t index : indices) {
-    if (result.fault != HostCallFault::none) break;
+    if (result.fault != HostCallFault::none || output_.cancelled()) break;
     result.fault = answer(index, result);
-    result.any = true;
+    ++result.packets;
   }
   return result;
 }

@@ -14,6 +14,7 @@
 // links, below the mask, lanes and their words.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <mutex>
 #include <string>
@@ -48,11 +49,11 @@ class HostCalls {
   [[nodiscard]] const HostPages& memory() const { return memory_; }
 
   struct Answer {
-    bool any = false;                  // a packet was answered
+    std::size_t packets = 0;           // that were answered
     HostCallFault fault = HostCallFault::none;
     std::string error_text;            // the first message to stderr that was completed
   };
-  // Answers all packets that wait. Any thread.
+  // Answers all packets that wait; fewer where the launch is cancelled meanwhile. Any thread.
   Answer serve();
 
  private:

@@ -185,6 +185,7 @@ std::optional<ByteView> SizedArguments::next() {
   drop(left_, padded(*sizes_, 4));
   ++sizes_;
   --count_;
+  if (bytes.empty()) return std::nullopt;   // no conversion is for nothing
   return bytes;
 }
 

@@ -34,7 +34,7 @@ class WordArguments : public PrintArguments {
   ByteView left_;
 };
 
-// OpenCL's form: arguments have the given sizes, each padded to 4; strings in place.
+// OpenCL's form: arguments have the given sizes, each padded to 4; strings in place. One of size 0 is not there.
 class SizedArguments : public PrintArguments {
  public:
   SizedArguments(ByteView bytes, const std::uint32_t* sizes, std::size_t count)

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>
@@ -27,10 +28,11 @@ Result<PrintSink> standard_sink(const std::string& path) {
   });
 }
 
-bool PrintedOutput::write(bool error, std::string_view text) {
-  if (dropping_) return false;
-  if (text.size() <= left_) {
-    left_ -= text.size();
+bool PrintedOutput::write(bool error, std::string_view text, std::size_t bytes_min) {
+  if (dropping()) return false;
+  const std::uint64_t bytes = std::max(text.size(), bytes_min);
+  if (bytes <= left_) {
+    left_ -= bytes;
     wrote_ = true;
     if (!text.empty()) sink_(error, text);
     return true;

@@ -57,6 +57,10 @@ std::uint32_t dword(ByteView bytes, std::size_t at) {
   return value;
 }
 
+// The least that a piece takes of what a launch may print: conversions may come to nothing, however long their format.
+// Far less than what formats of right kernels come to.
+std::size_t least_price(std::string_view format) { return 1 + format.size() / 8; }
+
 std::size_t padded(std::size_t bytes, std::size_t to) { return (bytes + to - 1) / to * to; }
 
 // One piece at the front of `bytes`; how long it is.
@@ -67,7 +71,7 @@ Result<std::size_t> print_sized(ByteView bytes, const PrintFormats& formats, Pri
   for (const auto one : format->sizes) size += padded(one, 4);
   if (size > bytes.size()) return malformed("a piece ends behind it");
   SizedArguments arguments(bytes.subspan(4, size - 4), format->sizes.data(), format->sizes.size());
-  output.write(false, format_print(format->text, arguments, output.room()));
+  output.write(false, format_print(format->text, arguments, output.room()), least_price(format->text));
   return size;
 }
 
@@ -90,7 +94,7 @@ Result<std::size_t> print_hashed(ByteView bytes, const PrintFormats& formats, Pr
     rest = rest.subspan(std::min(rest.size(), padded(format.size() + 1, 8)));
   }
   WordArguments arguments(rest);
-  output.write((control & 1) != 0, format_print(format, arguments, output.room()));
+  output.write((control & 1) != 0, format_print(format, arguments, output.room()), least_price(format));
   return size;
 }
 

@@ -45,7 +45,8 @@ class PrintBuffer {
   // Errors: out_of_memory.
   Status open();
   [[nodiscard]] const HostPages& memory() const { return memory_; }
-  // Prints what is in it, after the launch. Errors: corrupt, for a buffer that no right kernel leaves.
+  // Prints what is in it, after the launch, until `output` drops it. Errors: corrupt, for a buffer that no right kernel
+  // leaves.
   Status print(const PrintFormats& formats, PrintedOutput& output) const;
 
  private:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <string_view>
 
 namespace kiln::emulator {
 namespace {
@@ -25,11 +26,20 @@ bool asks_for(const Kernel& kernel, const char* kind) {
                      [&](const auto& argument) { return argument.kind == kind && argument.size == 8; });
 }
 
+// Whether it has just sent an interrupt: it has asked for something. Others that sleep wait for it only.
+bool has_asked(const Wave& wave) {
+  const Execution& execution = *wave.execution;
+  return wave.next != 0 && wave.next <= execution.instructions &&
+         std::string_view(execution.code[wave.next - 1].name) == "s_sendmsg";
+}
+
 }  // namespace
 
 bool HostServices::prints(const Kernel& kernel) {
   return asks_for(kernel, "hidden_hostcall_buffer") || asks_for(kernel, "hidden_printf_buffer");
 }
+
+bool HostServices::prints_to_buffer(const Kernel& kernel) { return asks_for(kernel, "hidden_printf_buffer"); }
 
 void HostServices::share(const HostPages& pages, const char* name) {
   shared_.push_back({{pages.begin(), pages.begin() + pages.bytes(), true}, name});
@@ -46,17 +56,14 @@ Status HostServices::open_grid_barrier(const Geometry& geometry) {
 }
 
 Result<std::unique_ptr<HostServices>> HostServices::make(const Kernel& kernel, const Geometry& geometry,
-                                                         std::uint64_t waves, PrintSink sink,
-                                                         std::uint64_t print_bytes_max,
-                                                         const std::vector<std::string>* formats) {
-  std::unique_ptr<HostServices> services(new HostServices(std::move(sink), print_bytes_max, kernel.name));
-  services->formats_ = formats;
+                                                         std::uint64_t waves, Printing printing) {
+  std::unique_ptr<HostServices> services(new HostServices(std::move(printing), kernel.name));
   if (asks_for(kernel, "hidden_hostcall_buffer")) {
     KILN_CHECK(services->calls_.open(waves));
     services->addresses_.hostcall_buffer = services->calls_.memory().begin();
     services->share(services->calls_.memory(), "the buffer of the kernel's calls to its host");
   }
-  if (asks_for(kernel, "hidden_printf_buffer")) {
+  if (prints_to_buffer(kernel)) {
     KILN_CHECK(services->printed_.open());
     services->addresses_.printf_buffer = services->printed_.memory().begin();
     services->share(services->printed_.memory(), "the buffer of the kernel's printf");
@@ -80,7 +87,9 @@ bool HostServices::serve(Wave& wave, std::uint64_t group) {
     const std::lock_guard lock(mutex_);
     if (error_texts_.size() == error_texts_max) error_texts_.pop_front();
     answer.error_text.resize(std::min(answer.error_text.size(), error_text_bytes_max));
-    error_texts_.push_back({group, wave.index, std::move(answer.error_text)});
+    // Packets do not say whose they are.
+    const bool own = answer.packets == 1 && has_asked(wave);
+    error_texts_.push_back({group, wave.index, {std::move(answer.error_text), own}});
   }
   if (answer.fault != HostCallFault::none) {
     Fault fault;
@@ -90,21 +99,24 @@ bool HostServices::serve(Wave& wave, std::uint64_t group) {
     wave.stop(fault);
     return false;
   }
-  if (answer.any) wave.status = WaveStatus::running;
+  if (answer.packets != 0) wave.status = WaveStatus::running;
   return true;
 }
 
-std::string HostServices::error_text(std::uint64_t group, std::uint32_t wave) const {
+PrintedError HostServices::error_text(std::uint64_t group, std::uint32_t wave) const {
   const std::lock_guard lock(mutex_);
-  const auto found = std::find_if(error_texts_.rbegin(), error_texts_.rend(), [&](const auto& one) {
-    return one.group == group && one.wave == wave;
-  });
-  return found == error_texts_.rend() ? std::string() : found->text;
+  for (const bool own : {true, false}) {
+    const auto found = std::find_if(error_texts_.rbegin(), error_texts_.rend(), [&](const auto& one) {
+      return one.group == group && one.printed.own == own && (!own || one.wave == wave);
+    });
+    if (found != error_texts_.rend()) return found->printed;
+  }
+  return {};
 }
 
 Status HostServices::finish(bool faulted) {
   Status printed = ok();
-  if (addresses_.printf_buffer != 0) {
+  if (addresses_.printf_buffer != 0 && !output_.cancelled()) {
     static const std::vector<std::string> none;
     printed = printed_.print(PrintFormats(formats_ == nullptr ? none : *formats_), output_);
   }

@@ -2,6 +2,7 @@
 // Each is made where the kernel's metadata asks for it.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "engine/emulator/machine/hostcall_output.hpp"
 #include "engine/emulator/machine/hostcall_print_buffer.hpp"
 #include "engine/emulator/machine/kernel_arguments.hpp"
+#include "engine/emulator/machine/report.hpp"
 
 namespace kiln::emulator {
 
@@ -23,11 +25,18 @@ class HostServices {
  public:
   // Whether the kernel may print: only then it needs a sink.
   static bool prints(const Kernel& kernel);
-  // `waves`: under way at once, at most. `sink`: where text goes. `formats`: the object's; null: it has none; kept
-  // until finish. Errors: out_of_memory.
+  // Whether what it prints lies in a buffer, in the order in which its waves have taken room there.
+  static bool prints_to_buffer(const Kernel& kernel);
+  // What both kinds of printf need; pointers are kept until finish.
+  struct Printing {
+    PrintSink sink;                                       // where text goes
+    std::uint64_t bytes_max = 0;
+    const std::vector<std::string>* formats = nullptr;    // the object's; null: it has none
+    const std::atomic<bool>* cancelled = nullptr;         // the launch is: nothing more is printed; null: never
+  };
+  // `waves`: under way at once, at most. Errors: out_of_memory.
   static Result<std::unique_ptr<HostServices>> make(const Kernel& kernel, const Geometry& geometry, std::uint64_t waves,
-                                                    PrintSink sink, std::uint64_t print_bytes_max,
-                                                    const std::vector<std::string>* formats);
+                                                    Printing printing);
   HostServices(const HostServices&) = delete;
 
   struct Shared {
@@ -42,21 +51,23 @@ class HostServices {
   // Answers what the kernel has asked for, when `wave` of work group `group` gave way; it runs on then. False: the wave
   // has stopped with a fault. Any thread.
   bool serve(Wave& wave, std::uint64_t group);
-  // What a wave has last printed to stderr, maybe; "" when nothing is known.
-  [[nodiscard]] std::string error_text(std::uint64_t group, std::uint32_t wave) const;
-  // When the launch has ended: prints what is left. Errors: corrupt; after a fault that is not looked at.
+  // What a wave has last printed to stderr; where nothing is known of it, what it or a wave beside it has.
+  [[nodiscard]] PrintedError error_text(std::uint64_t group, std::uint32_t wave) const;
+  // When the launch has ended: prints what is left, unless it was cancelled. Errors: corrupt; after a fault that is not
+  // looked at.
   Status finish(bool faulted);
 
  private:
-  HostServices(PrintSink sink, std::uint64_t print_bytes_max, const std::string& kernel)
-      : output_(std::move(sink), print_bytes_max, kernel), calls_(output_) {}
+  HostServices(Printing printing, const std::string& kernel)
+      : output_(std::move(printing.sink), printing.bytes_max, kernel, printing.cancelled), calls_(output_),
+        formats_(printing.formats) {}
   Status open_grid_barrier(const Geometry& geometry);
   void share(const HostPages& pages, const char* name);
 
   struct ErrorText {
     std::uint64_t group = 0;
     std::uint32_t wave = 0;
-    std::string text;
+    PrintedError printed;
   };
   PrintedOutput output_;
   HostCalls calls_;
@@ -64,7 +75,7 @@ class HostServices {
   HostPages grid_barrier_;
   HiddenAddresses addresses_;
   std::vector<Shared> shared_;
-  const std::vector<std::string>* formats_ = nullptr;
+  const std::vector<std::string>* formats_;
   mutable std::mutex mutex_;           // guards what follows
   std::deque<ErrorText> error_texts_;  // the last ones
 };

@@ -118,7 +118,8 @@ Status Launch::prepare() {
   groups_ = std::uint64_t(geometry.blocks[0]) * geometry.blocks[1] * geometry.blocks[2];
   const Options& options = order_.options;
   const bool serial = options.order == Options::Order::serial || options.check_global_races ||
-                      (options.order == Options::Order::automatic && options.seed == 0 && code.order_matters);
+                      (options.order == Options::Order::automatic && options.seed == 0 &&
+                       (code.order_matters || HostServices::prints_to_buffer(kernel)));
   threads_ = static_cast<int>(std::min<std::uint64_t>(serial ? 1 : order_.workers->threads(), groups_));
   resident_per_thread_ = std::max(1u, resident_max / static_cast<std::uint32_t>(threads_));
   KILN_CHECK(start_services());
@@ -185,8 +186,9 @@ Status Launch::start_services() {
   if (!sink && HostServices::prints(*order_.kernel)) {
     KILN_TRY(sink, standard_sink(options.print_file));
   }
-  KILN_TRY(services_, HostServices::make(*order_.kernel, geometry, groups * ((threads + 31) / 32), std::move(sink),
-                                         options.print_bytes, order_.code->print_formats));
+  KILN_TRY(services_, HostServices::make(*order_.kernel, geometry, groups * ((threads + 31) / 32),
+                                         {std::move(sink), options.print_bytes, order_.code->print_formats,
+                                          order_.cancelled}));
   plan_.services = services_.get();
   return ok();
 }
@@ -338,7 +340,8 @@ void Launch::failed(RunningGroup& group) {
   place.code = order_.code->code;
   place.instructions = order_.code->instructions;
   place.ranges = &ranges;
-  place.error_text = services_->error_text(group.linear(), group.current().index);
+  place.functions = order_.code->functions;
+  place.printed = services_->error_text(group.linear(), group.current().index);
   fault_ = report_fault(place, group.current());
   fault_group_ = group.linear();
 }

@@ -29,6 +29,7 @@ struct BoundCode {
   std::uint64_t begin = 0, bytes = 0;
   const std::vector<std::string>* assembly = nullptr;
   const std::vector<std::string>* print_formats = nullptr;  // null: none
+  const std::vector<ObjectFunction>* functions = nullptr;   // null: none
   std::vector<NamedRange> ranges;          // of the object's image, read-only for kernels
   std::vector<NamedRange> writable_ranges; // its variables
   bool order_matters = false;              // order_may_matter

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <initializer_list>
 #include <utility>
 
 #include "engine/compile/code_object.hpp"
@@ -18,6 +19,7 @@ constexpr std::uint64_t page_bytes = 4096, alignment_max = std::uint64_t{1} << 2
 constexpr std::uint64_t image_bytes_max = std::uint64_t{1} << 30;
 constexpr std::int64_t kernarg_bytes_max = 65536, threads_max = 1024;
 constexpr std::size_t symbols_max = 100000, relocations_max = 1000000;
+constexpr std::size_t functions_max = 20000, function_name_bytes_max = 200;
 constexpr unsigned abi_version_4 = 2, abi_version_6 = 4;  // EI_ABIVERSION of code object versions 4 and 6
 
 Error corrupt(const std::string& what) { return Error(ErrorCode::corrupt, "code object: " + what); }
@@ -186,8 +188,9 @@ Result<Symbols> read_symbols(const File& file, std::size_t index) {
   return symbols;
 }
 
-Result<Symbols> exported_symbols(const File& file) {
-  for (const auto type : {SHT_DYNSYM, SHT_SYMTAB}) {
+// The first table of the first of these types that there is.
+Result<Symbols> find_symbols(const File& file, std::initializer_list<int> types) {
+  for (const auto type : types) {
     for (std::size_t i = 0; i < file.sections.size(); ++i)
       if (file.sections[i].sh_type == static_cast<std::uint32_t>(type)) return read_symbols(file, i);
   }
@@ -341,7 +344,7 @@ Result<ObjectKernel> read_kernel(const compile::CodeKernel& kernel, std::uint64_
 
 Status read_contents(const File& file, const Layout& layout, const compile::CodeObject& described,
                      LoadedObject& object) {
-  KILN_TRY(const Symbols symbols, exported_symbols(file));
+  KILN_TRY(const Symbols symbols, find_symbols(file, {SHT_DYNSYM, SHT_SYMTAB}));
   std::map<std::string, std::uint64_t> values;
   for (std::size_t i = 1; i < symbols.count(); ++i) {
     const Elf64_Sym symbol = symbols.at(i);
@@ -360,6 +363,29 @@ Status read_contents(const File& file, const Layout& layout, const compile::Code
       return corrupt("two kernels are named " + kernel.name);
   }
   return ok();
+}
+
+// For reports alone: what is malformed is left out.
+void read_functions(const File& file, const Layout& layout, LoadedObject& object) {
+  const auto symbols = find_symbols(file, {SHT_SYMTAB, SHT_DYNSYM});
+  if (!symbols) return;
+  auto& functions = object.functions;
+  for (std::size_t i = 1; i < symbols->count() && functions.size() < functions_max; ++i) {
+    const Elf64_Sym symbol = symbols->at(i);
+    if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC || symbol.st_shndx == SHN_UNDEF) continue;
+    const std::uint64_t address = layout.address(symbol.st_value);
+    if (address - object.code.begin >= object.code_bytes || symbol.st_name >= symbols->names.size()) continue;
+    const auto rest = symbols->names.subspan(symbol.st_name);
+    const auto bytes = text(rest.first(std::min(rest.size(), function_name_bytes_max)));
+    const auto name = bytes.substr(0, bytes.find('\0'));
+    // A report's lines have a meaning: a name must not begin one.
+    const bool spoils = std::any_of(name.begin(), name.end(), [](char c) { return (c >= 0 && c < ' ') || c == 127; });
+    if (!name.empty() && !spoils) functions.push_back({address, symbol.st_size, std::string(name)});
+  }
+  const auto before = [](const auto& a, const auto& b) { return a.address < b.address; };
+  const auto same = [](const auto& a, const auto& b) { return a.address == b.address; };
+  std::stable_sort(functions.begin(), functions.end(), before);
+  functions.erase(std::unique(functions.begin(), functions.end(), same), functions.end());
 }
 
 }  // namespace
@@ -403,6 +429,7 @@ Result<LoadedObject> load_object(ByteView bytes, const std::string& isa) {
   KILN_CHECK(apply_relocations(file, layout));
   KILN_CHECK(decode_code(object, isa));
   KILN_CHECK(read_contents(file, layout, described, object));
+  read_functions(file, layout, object);
   return object;
 }
 

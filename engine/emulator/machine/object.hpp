@@ -59,6 +59,12 @@ struct ObjectVariable {
   std::uint64_t address = 0, bytes = 0;
 };
 
+// A function of the code, kernels among them, by its symbol.
+struct ObjectFunction {
+  std::uint64_t address = 0, bytes = 0;      // bytes: 0 where the object does not say
+  std::string name;                          // as in the object: mangled; cut off where it is long
+};
+
 struct LoadedObject {
   ObjectImage image;
   std::vector<ObjectSegment> segments;       // by address, disjoint, inside the image
@@ -67,6 +73,7 @@ struct LoadedObject {
   std::map<std::string, ObjectKernel> kernels;
   std::map<std::string, ObjectVariable> variables;  // exported ones
   std::vector<std::string> print_formats;    // "amdhsa.printf"
+  std::vector<ObjectFunction> functions;     // by address, each address once; at most 20000
 };
 
 // For a card that reports `isa`, "gfx942:sramecc+:xnack-". Errors: corrupt; unsupported (another target or features

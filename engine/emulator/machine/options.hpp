@@ -17,7 +17,7 @@ struct Options {
   std::uint64_t budget = 100'000'000'000;        // wave instructions of one launch
   std::uint64_t seed = 0;                        // not 0: waves and work groups run in an order shuffled by it
   // serial: work groups one after the other; automatic: serial for objects with floating-point global atomics, whose
-  // result depends on the order, unless a seed asks for another one.
+  // result depends on the order, and for kernels that print to a buffer, unless a seed asks for another one.
   Order order = Order::automatic;
   bool check_races = false;                      // LDS accesses of two waves without a barrier between them
   // Accesses to global memory of two waves, one a store, without order between them (machine/global_races.hpp says

@@ -22,6 +22,7 @@ Result<std::unique_ptr<Program>> Program::load(ByteView bytes, const Card& card,
   code.bytes = loaded.code_bytes;
   code.assembly = &loaded.code.text;
   code.print_formats = &loaded.print_formats;
+  code.functions = &loaded.functions;
   code.order_matters = order_may_matter(code.code, code.instructions);
   for (const auto& segment : loaded.segments) {
     const NamedRange range{segment.address, segment.address + segment.bytes,

@@ -26,11 +26,25 @@ std::string plural(std::uint64_t n, const char* what) {
   return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
 }
 
+// The function, no kernel under way, that an address lies in; null: none is known.
+const ObjectFunction* function_at(const FaultPlace& place, std::uint64_t address) {
+  if (place.functions == nullptr) return nullptr;
+  const auto after = std::upper_bound(place.functions->begin(), place.functions->end(), address,
+                                      [](std::uint64_t value, const auto& one) { return value < one.address; });
+  if (after == place.functions->begin()) return nullptr;
+  const ObjectFunction& function = *(after - 1);
+  const bool inside = function.bytes == 0 || address - function.address < function.bytes;
+  return inside && function.address != place.kernel->entry ? &function : nullptr;
+}
+
 std::string instruction_text(const FaultPlace& place, std::uint32_t index) {
   if (index >= place.instructions) return "(past the end of the code)";
-  const auto offset = place.code[index].address - place.kernel->entry;
+  const auto address = place.code[index].address;
+  const auto* const function = function_at(place, address);
+  const auto offset = address - (function == nullptr ? place.kernel->entry : function->address);
+  const auto& name = function == nullptr ? place.kernel->name : function->name;
   return (index < place.assembly->size() ? (*place.assembly)[index] : std::string(place.code[index].name)) +
-         format(", at %s%s0x%" PRIx64, place.kernel->name.substr(0, 200).c_str(),
+         format(", at %s%s0x%" PRIx64, name.substr(0, 200).c_str(),
                 static_cast<std::int64_t>(offset) < 0 ? "-" : "+",
                 static_cast<std::int64_t>(offset) < 0 ? ~offset + 1 : offset);
 }
@@ -55,9 +69,10 @@ std::string missing_service(const FaultPlace& place, const Fault& fault) {
 
 // The lines of a report have a meaning: of what the kernel has printed it takes the first.
 std::string stop_text(const FaultPlace& place, const Fault& fault) {
-  const auto printed = place.error_text.substr(0, place.error_text.find_first_of("\r\n"));
+  const auto printed = place.printed.text.substr(0, place.printed.text.find_first_of("\r\n"));
+  const auto* const who = place.printed.own ? ", after it printed: " : ", after it or a wave beside it printed: ";
   return format("trap %" PRIu64 " (the kernel stopped itself)", fault.address) +
-         (printed.empty() ? "" : ", after it printed: " + printed);
+         (printed.empty() ? "" : who + printed);
 }
 
 const char* access(const Fault& fault) { return fault.store ? "store" : "load"; }
@@ -68,6 +83,14 @@ std::string register_name(std::uint64_t number) {
   if (number == 1000 + code::m0) return "m0";
   if (number >= 1000) return format("s%" PRIu64, number - 1000);
   return number >= 256 ? format("a%" PRIu64, number - 256) : format("v%" PRIu64, number);
+}
+
+std::string register_index_text(const Fault& fault) {
+  const std::uint32_t count = std::max(1u, fault.bytes / 4);
+  const auto* const kind = fault.scalar ? "scalar" : "vector";
+  return format("%s of %s%s register%s by an index: %s%" PRIu64 ", and the kernel's are 0 to %u",
+                fault.store ? "write" : "read", count == 1 ? "a " : (std::to_string(count) + " ").c_str(), kind,
+                count == 1 ? "" : "s", count == 1 ? "number " : "numbers from ", fault.address, fault.registers - 1);
 }
 
 // What went wrong, one line without its place.
@@ -87,6 +110,7 @@ std::string cause(const FaultPlace& place, const Fault& fault) {
                     fault.address) +
              describe_address(*place.ranges, fault.address, fault.bytes);
     case FaultKind::lds_out_of_range: return "out-of-range " + lds;
+    case FaultKind::register_index: return register_index_text(fault);
     case FaultKind::misaligned:
       return format("misaligned %s of %s at 0x%" PRIx64, access(fault), plural(fault.bytes, "byte").c_str(),
                     fault.address);
@@ -125,6 +149,7 @@ const char* fault_name(FaultKind kind) {
     case FaultKind::out_of_range: return "out_of_range";
     case FaultKind::read_only: return "read_only";
     case FaultKind::lds_out_of_range: return "lds_out_of_range";
+    case FaultKind::register_index: return "register_index";
     case FaultKind::misaligned: return "misaligned";
     case FaultKind::not_covered: return "not_covered";
     case FaultKind::bad_program_counter: return "bad_program_counter";

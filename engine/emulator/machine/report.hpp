@@ -27,6 +27,12 @@ struct FaultReport {
   std::string text;                             // all of it, several lines, no newline at the end
 };
 
+// What was printed to stderr before a fault.
+struct PrintedError {
+  std::string text;                             // "": nothing is known
+  bool own = false;                             // by the wave itself; else by it or another one beside it
+};
+
 struct FaultPlace {
   const Kernel* kernel = nullptr;
   const Geometry* geometry = nullptr;
@@ -34,7 +40,8 @@ struct FaultPlace {
   const Instruction* code = nullptr;
   std::uint32_t instructions = 0;
   const std::vector<NamedRange>* ranges = nullptr;      // by address
-  std::string error_text;                               // what the wave has last printed to stderr
+  const std::vector<ObjectFunction>* functions = nullptr;  // null: none are known
+  PrintedError printed;
 };
 
 // `wave` as it stopped.

@@ -433,5 +433,20 @@ TEST(Decoder, SurvivesRandomWords) {
   }
 }
 
+// Every vector opcode with a literal, which some have besides a constant of their own.
+TEST(Decoder, SurvivesLiteralsBesideConstants) {
+  for (const char* processor : {"gfx90a", "gfx942", "gfx950", "gfx1100"}) {
+    std::vector<std::uint32_t> words;
+    for (std::uint32_t opcode = 0; opcode < 64; ++opcode)
+      for (const std::uint32_t value : {0u, 1u, 0xffu, 0x3c00u, 0xffffffffu, 0x3f800000u})
+        words.insert(words.end(), {opcode << 25 | 6u << 17 | 5u << 9 | 0xff, value, value});
+    const auto code = decode({reinterpret_cast<const std::uint8_t*>(words.data()), words.size() * 4}, 0, processor);
+    ASSERT_TRUE(code) << processor;
+    std::size_t dwords = 0;
+    for (const auto& instruction : code->instructions) dwords += instruction.bytes / 4;
+    EXPECT_EQ(dwords, words.size()) << processor;
+  }
+}
+
 }  // namespace
 }  // namespace kiln::emulator

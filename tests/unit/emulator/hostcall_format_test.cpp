@@ -111,6 +111,40 @@ TEST(PrintFormat, OpenClSizes) {
   EXPECT_EQ(format_print("%u %ld %g %g %s %d", arguments, 1000), "7 -5 2.5 -0.125 abc %d");
 }
 
+// An argument that has no bytes is not there: else conversions could come to nothing without an end.
+TEST(PrintFormat, OpenClArgumentsOfNoSize) {
+  const std::uint32_t sizes[] = {0, 4, 0, 0};
+  const std::uint32_t u = 7;
+  Bytes bytes(4);
+  std::memcpy(bytes.data(), &u, 4);
+  SizedArguments arguments(bytes, sizes, 4);
+  EXPECT_EQ(format_print("%n %u %s %*d", arguments, 1000), "%n 7 %s %*d");
+}
+
+// Pieces of a buffer that print nothing, or little for how long they take, use up what a launch may print.
+TEST(PrintBuffer, PiecesThatPrintNothingEndToo) {
+  std::string none = "1:1024:";
+  for (int i = 0; i < 1024; ++i) none += "0:";
+  for (int i = 0; i < 1024; ++i) none += "%n";
+  const std::pair<std::string, std::uint32_t> cases[] = {   // a format; bytes of a piece
+      {"1:0:", 4}, {none, 4}, {"1:1:4:%" + std::string(8000, '0') + "n", 8}};
+  for (const auto& [format, bytes] : cases) {
+    PrintBuffer buffer;
+    ASSERT_TRUE(buffer.open());
+    constexpr std::uint32_t pieces = 4096;
+    const std::uint32_t used = pieces * bytes, number = 1;
+    std::memcpy(buffer.memory().at(0), &used, 4);
+    for (std::uint32_t i = 0; i < pieces; ++i) std::memcpy(buffer.memory().at(8 + i * bytes), &number, 4);
+    std::string printed, errors;
+    const auto sink = [&](bool error, std::string_view text) { (error ? errors : printed) += text; };
+    PrintedOutput output(sink, 3000, "kernel");
+    EXPECT_TRUE(buffer.print(PrintFormats({format}), output));
+    EXPECT_TRUE(output.dropping()) << format.substr(0, 20);
+    EXPECT_LE(printed.size(), 3000u);
+    EXPECT_NE(errors.find("kernel has printed what one launch may"), std::string::npos) << errors;
+  }
+}
+
 TEST(PrintFormat, MetadataThatIsMalformedIsLeftOut) {
   const PrintFormats formats({"", ":", "1", "1:2:4:x", "2:1:4:a\\72b\\n\\ %d", "3:9999999999:",
                               "4:1:99999999999:a", "5:0:"});

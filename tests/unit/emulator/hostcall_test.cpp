@@ -283,6 +283,19 @@ TEST_P(OpenClPrinting, FormatsAreInTheMetadata) {
                 printed("%p\n", static_cast<void*>(memory)));
 }
 
+// Room in the buffer is taken by adding integers, whose order matters to nothing else: pieces lie there in the order in
+// which waves run.
+TEST_P(OpenClPrinting, WorkGroupsOneAfterTheOther) {
+  auto* const memory = allocate(1);
+  run("conversions", {{1, 1, 1}, {1, 1, 1}}, -12, -5ll, 2.5f, -0.125, memory);
+  const auto once = take_output();
+  constexpr std::uint32_t groups = 3000;
+  run("conversions", {{groups, 1, 1}, {1, 1, 1}}, -12, -5ll, 2.5f, -0.125, memory);
+  std::string expected;
+  for (std::uint32_t i = 0; i < groups; ++i) expected += once;
+  EXPECT_TRUE(take_output() == expected);
+}
+
 TEST_P(OpenClPrinting, ABrokenBufferEndsTheLaunch) {
   for (const std::uint32_t used : {1u, 8u, 100u, 0xffffffffu}) {
     const auto result = launch("breaks", {{1, 1, 1}, {1, 1, 1}}, used);
@@ -404,6 +417,7 @@ void AuthorsKernels::fail_an_assertion() {
   EXPECT_EQ(told.find("trap 2 (the kernel stopped itself), after it printed: authors.hip:"), 0u) << told;
   EXPECT_NE(told.find(words), std::string::npos) << told;
   EXPECT_NE(told.find("thread (63, 0, 0)"), std::string::npos) << told;
+  EXPECT_NE(told.find("instruction: s_trap 2, at __assert_fail+0x"), std::string::npos) << told;
   EXPECT_EQ(result->fault->thread[0], 63u);
   EXPECT_NE(errors_.find(words), std::string::npos) << errors_;
 }

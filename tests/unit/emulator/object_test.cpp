@@ -4,6 +4,7 @@
 #include <elf.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <functional>
 #include <random>
@@ -96,6 +97,21 @@ TEST(Object, TwoCopiesDoNotShare) {
   EXPECT_NE(first->variables.at("counter").address, second->variables.at("counter").address);
   LoadedObject moved = std::move(*first);
   EXPECT_EQ(value_at<std::uint32_t>(moved.variables.at("counter").address), 5u);
+}
+
+TEST(Object, FunctionsByAddress) {
+  const auto object = load_object(corpus("variables_gfx942.co"), "gfx942");
+  ASSERT_TRUE(object) << to_text(object.error());
+  const auto& functions = object->functions;
+  ASSERT_EQ(functions.size(), 2u);
+  EXPECT_EQ(functions[0].name, "preloaded");
+  EXPECT_EQ(functions[0].address, object->kernels.at("preloaded").entry);
+  EXPECT_EQ(functions[0].bytes, 488u);
+  EXPECT_EQ(functions[1].name, "__clang_ocl_kern_imp_preloaded");
+  EXPECT_EQ(functions[1].address, functions[0].address + 488);
+  const auto stripped = load_object(corpus("launch_gfx942.co"), "gfx942");
+  ASSERT_TRUE(stripped) << to_text(stripped.error());
+  EXPECT_EQ(stripped->functions.size(), 24u);   // those that are exported
 }
 
 // ---- whom it is for ------------------------------------------------------------------------------------------------
@@ -219,6 +235,30 @@ const DamageCase damage[] = {
 };
 INSTANTIATE_TEST_SUITE_P(Each, ObjectDamage, testing::ValuesIn(damage),
                          [](const auto& info) { return std::string(info.param.name); });
+
+// They are for reports alone.
+TEST(Object, FunctionsThatAreDamagedAreLeftOut) {
+  const std::pair<std::size_t, std::function<void(Damaged&, Elf64_Sym&)>> cases[] = {
+      {2, [](Damaged&, Elf64_Sym&) {}},
+      {1, [](Damaged&, Elf64_Sym& one) { one.st_shndx = SHN_ABS, one.st_value = 1 << 20; }},
+      {1, [](Damaged&, Elf64_Sym& one) { one.st_shndx = SHN_ABS, one.st_value = ~std::uint64_t{0}; }},
+      {1, [](Damaged&, Elf64_Sym& one) { one.st_name = 1 << 20; }},
+      {1, [](Damaged&, Elf64_Sym& one) { one.st_name = 0; }},
+      {1, [](Damaged& o, Elf64_Sym& one) { one.st_value = o.symbol("preloaded").st_value; }},
+      {1, [](Damaged& o, Elf64_Sym&) {
+         const std::string name = "__clang_ocl_kern_imp_preloaded";
+         *std::search(o.bytes.begin(), o.bytes.end(), name.begin(), name.end()) = '\n';
+       }},
+  };
+  for (std::size_t n = 0; n < std::size(cases); ++n) {
+    Damaged object;
+    object.section(SHT_SYMTAB).sh_type = SHT_PROGBITS;   // the exported ones are read then
+    cases[n].second(object, object.symbol("__clang_ocl_kern_imp_preloaded"));
+    const auto loaded = load_object(object.bytes, "gfx942");
+    ASSERT_TRUE(loaded) << n << " " << to_text(loaded.error());
+    EXPECT_EQ(loaded->functions.size(), cases[n].first) << n;
+  }
+}
 
 // Whatever the damage: an error or an object whose addresses lie in its image, never a crash.
 TEST(Object, SurvivesRandomDamage) {

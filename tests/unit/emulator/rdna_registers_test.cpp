@@ -142,7 +142,11 @@ TEST_F(Rdna, VectorRegistersByIndex) {
   EXPECT_EQ(wave_.v(45, 4), 1304u);
   wave_.s(code::m0) = 250;
   EXPECT_EQ(wave_.run("v_movrels_b32 v0, v10"), WaveStatus::faulted);
-  EXPECT_EQ(wave_.wave().fault.kind, FaultKind::out_of_range);
+  const auto& fault = wave_.wave().fault;
+  EXPECT_EQ(fault.kind, FaultKind::register_index);
+  EXPECT_EQ(fault.address, 260u);
+  EXPECT_EQ(fault.registers, 256u);
+  EXPECT_FALSE(fault.scalar || fault.store);
 }
 
 TEST_F(Rdna, ScalarRegistersByIndex) {
@@ -154,7 +158,11 @@ TEST_F(Rdna, ScalarRegistersByIndex) {
   EXPECT_EQ(wave_.s64(4), u64{130} << 32 | 120);
   wave_.s(code::m0) = 107;  // would reach EXEC
   EXPECT_EQ(wave_.run("s_movreld_b32 s20, 9"), WaveStatus::faulted);
-  EXPECT_EQ(wave_.wave().fault.kind, FaultKind::out_of_range);
+  const auto& fault = wave_.wave().fault;
+  EXPECT_EQ(fault.kind, FaultKind::register_index);
+  EXPECT_EQ(fault.address, 127u);
+  EXPECT_EQ(fault.registers, 106u);
+  EXPECT_TRUE(fault.scalar && fault.store);
 }
 
 // --- Arithmetic of its own -------------------------------------------------------------------------------------------

@@ -132,6 +132,14 @@ TEST(Run, IndexedVectorRegisters) {
   EXPECT_EQ(wave.v(15, 5), 205u);
   EXPECT_EQ(wave.v(16, 5), 305u);
   EXPECT_EQ(wave.s(code::m0) & 0xf0ff, 3u | 8u << 12);
+  SmallWave outside("gfx90a");
+  outside.s(0) = 250;
+  EXPECT_EQ(outside.run("s_set_gpr_idx_on s0, gpr_idx(DST)\n v_mov_b32 v10, v1"), WaveStatus::faulted);
+  const auto& fault = outside.wave().fault;
+  EXPECT_EQ(fault.kind, FaultKind::register_index);
+  EXPECT_EQ(fault.address, 260u);
+  EXPECT_EQ(fault.registers, 256u);
+  EXPECT_TRUE(fault.store && !fault.scalar);
 }
 
 TEST(Run, UninitialisedRegistersAreFoundWhereChecked) {

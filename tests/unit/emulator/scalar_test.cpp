@@ -258,8 +258,19 @@ TEST_P(ScalarTargets, RegistersByIndex) {
 
   SmallWave outside(GetParam());
   EXPECT_EQ(outside.run("s_movk_i32 s0, 0x200\n s_mov_b32 m0, s0\n s_movrels_b32 s1, s2"), WaveStatus::faulted);
-  EXPECT_EQ(outside.wave().fault.kind, FaultKind::out_of_range);
-  EXPECT_EQ(outside.wave().fault.instruction, 2u);
+  const auto& read = outside.wave().fault;
+  EXPECT_EQ(read.kind, FaultKind::register_index);
+  EXPECT_EQ(read.instruction, 2u);
+  EXPECT_EQ(read.address, 0x202u);
+  EXPECT_EQ(read.registers, 128u);
+  EXPECT_TRUE(read.scalar && !read.store);
+  SmallWave beyond(GetParam());
+  EXPECT_EQ(beyond.run("s_movk_i32 m0, 0x7b\n s_movreld_b64 s[4:5], s[2:3]"), WaveStatus::faulted);
+  const auto& written = beyond.wave().fault;
+  EXPECT_EQ(written.kind, FaultKind::register_index);
+  EXPECT_EQ(written.address, 127u);
+  EXPECT_EQ(written.bytes, 8u);
+  EXPECT_TRUE(written.scalar && written.store);
 }
 
 TEST_P(ScalarTargets, ModeThroughHardwareRegisters) {
