@@ -113,10 +113,12 @@ if(TARGET kiln-emulator-core-v3)
     option(KILN_NIGHTLY "Register the long tests with ctest" OFF)
     if(KILN_NIGHTLY)
       set(KILN_NIGHTLY_SEED 1000 CACHE STRING "First seed of the long random tests")
+      set(KILN_NIGHTLY_UNITS 20 CACHE STRING "Texts of 16 random functions, a target")
+      set(KILN_NIGHTLY_CASES 240 CACHE STRING "Bindings of built-in programs, a target")
       foreach(suite RandomFunctions BuiltIns)
         add_test(NAME nightly.${suite} COMMAND test_differential_emulator --gtest_filter=*${suite}*)
         set_tests_properties(nightly.${suite} PROPERTIES LABELS nightly TIMEOUT 10000 ENVIRONMENT
-          "KILN_SEED=${KILN_NIGHTLY_SEED};KILN_UNITS=20;KILN_FUNCTIONS=16;KILN_CASES=240")
+          "KILN_SEED=${KILN_NIGHTLY_SEED};KILN_UNITS=${KILN_NIGHTLY_UNITS};KILN_FUNCTIONS=16;KILN_CASES=${KILN_NIGHTLY_CASES}")
       endforeach()
     endif()
     # Faults planted in emitted texts, and damaged code objects.

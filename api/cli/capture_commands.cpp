@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "api/cli/context.hpp"
+#include "api/client/capture_files.hpp"
 #include "engine/capture/capture.hpp"
 
 namespace kiln::cli {
@@ -22,18 +23,6 @@ struct CaptureFlags {
   std::string out, on = "fault";
   std::vector<std::string> words;
 };
-
-// An earlier capture makes room; anything else stays.
-Status make_room(const std::string& path) {
-  struct stat state{};
-  if (::lstat(path.c_str(), &state) != 0) return errno == ENOENT ? ok() : Status(errno_error(errno, "look at " + path));
-  char start[8] = {};
-  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
-  const bool capture = S_ISREG(state.st_mode) && file && (state.st_size == 0 || (::read(file.get(), start, 8) == 8 && std::memcmp(start, "KILNCAP\n", 8) == 0));
-  if (!capture) return Error(ErrorCode::invalid_argument, path + " is there and no capture: it is not overwritten");
-  if (::unlink(path.c_str()) != 0) return errno_error(errno, "replace " + path);
-  return ok();
-}
 
 // The command on this terminal, with `environment` added, its output to standard error where ours is JSON; its wait status.
 Result<int> run_words(std::vector<std::string> words, bool json, const std::vector<std::pair<std::string, std::string>>& environment) {
@@ -98,7 +87,7 @@ int capture_command(Context& context, const CaptureFlags& flags) {
   if (auto status = context.configure(); !status) return report(context, status.error());
   if (auto checked = client::CaptureFiles::create(flags.out, flags.on); !checked) return report(context, context.usage_error("--on: " + checked.error().message));
   const auto path = flags.out.front() == '/' ? flags.out : context.environment.folder + "/" + flags.out;
-  if (auto status = make_room(path); !status) return report(context, status.error());
+  if (auto status = client::make_room(path); !status) return report(context, status.error());
   const auto state = run_words(flags.words, context.json, {{"KILN_CAPTURE", path}, {"KILN_CAPTURE_ON", flags.on}});
   if (!state) return report(context, state.error());
   const std::string ended = WIFEXITED(*state) ? "status " + std::to_string(WEXITSTATUS(*state)) : "signal " + std::to_string(WTERMSIG(*state));

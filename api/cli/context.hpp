@@ -68,5 +68,6 @@ void add_service_commands(CLI::App& app, Context& context, int& status);
 void add_toolchain_commands(CLI::App& app, Context& context, int& status);
 void add_doctor_commands(CLI::App& app, Context& context, int& status);
 void add_bench_commands(CLI::App& app, Context& context, int& status);
+void add_completion_commands(CLI::App& app, Context& context, int& status);
 
 }  // namespace kiln::cli

@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   add_toolchain_commands(app, context, status);
   add_doctor_commands(app, context, status);
   add_bench_commands(app, context, status);
+  add_completion_commands(app, context, status);
   // Without a bound it would remove nothing and say so as if that had been asked.
   app.get_subcommand("cache")->get_subcommand("evict")->require_option(1, 3);
   try {

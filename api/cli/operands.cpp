@@ -1,10 +1,14 @@
 #include "api/cli/operands.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <limits>
 
-#include "api/cli/memory_left.hpp"
+#include "engine/base/memory_left.hpp"
 #include "api/cli/usage.hpp"
+#include "api/client/capture_files.hpp"
+#include "api/daemon/flags.hpp"
 #include "engine/capture/capture.hpp"
 #include "engine/ir/tile/nearest_name.hpp"
 
@@ -117,7 +121,7 @@ void RunOptions::add_to(CLI::App& command) {
       ->check(whole_number())->capture_default_str();
   command.add_option("--input", inputs, "NAME=FILE …: raw bytes of an input")->expected(1, 100);
   command.add_option("--output", outputs, "NAME=FILE …: write a tensor's bytes after the launch")->expected(1, 100);
-  command.add_option("--capture", capture, "FILE: write the launch as a file for `kiln replay`");
+  command.add_option("--capture", capture, "FILE: write the launch as a file for `kiln replay`")->check(daemon::path_flag_mistake);
   command.add_option("--scalar", scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
   command.add_option("--check-memory", check_memory, "of an emulated card: races, uninitialised, barriers, bounds, all …");
   command.add_option("--order-seed", order_seed, "of an emulated card: not 0 shuffles the order of waves and work groups");
@@ -147,12 +151,18 @@ Status Prepared::write_outputs() const {
   for (const auto& o : operands)
     if (named.outputs.contains(o.name))
       KILN_CHECK(write_file(named.outputs[o.name].get<std::string>(), ByteView(o.mapping.data(), o.bytes)));
+  if (!capture.empty() && ::access(capture.c_str(), F_OK) != 0)   // why was told as a warning
+    return Error(ErrorCode::io_error, "the capture " + capture + " was not written");
   return ok();
 }
 
 Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   Prepared run;
-  if (!options.capture.empty()) context.capture = {options.capture, "always"};
+  if (!options.capture.empty()) {
+    KILN_CHECK(client::make_room(options.capture));
+    context.capture = {options.capture, "always"};
+    run.capture = options.capture;
+  }
   KILN_TRY(run.named, read_named(context, options));
   KILN_TRY(run.params, options.kernel.params(context));
   if (options.kernel.target.empty()) {

@@ -50,9 +50,10 @@ struct Prepared {
   protocol::Json outcome;        // its answer
   Named named;
   std::vector<Operand> operands;
+  std::string capture;           // the file that the launch goes to; "": none
   [[nodiscard]] protocol::Json arguments() const;   // "args" of a launch
   [[nodiscard]] protocol::Json seeds() const;       // "seeds" of a launch
-  [[nodiscard]] Status write_outputs() const;       // --output
+  [[nodiscard]] Status write_outputs() const;       // --output; an error where the capture is not there
 };
 Result<Prepared> prepare_run(Context& context, const RunOptions& options);
 

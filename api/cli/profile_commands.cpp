@@ -5,6 +5,7 @@
 #include "api/cli/profile_files.hpp"
 #include "api/cli/profile_tables.hpp"
 #include "api/cli/rocprof.hpp"
+#include "api/daemon/flags.hpp"
 
 namespace kiln::cli {
 
@@ -86,8 +87,9 @@ void add_profile_commands(CLI::App& app, Context& context, int& status) {
   auto options = std::make_shared<ProfileOptions>();
   options->run.device = "emu:gfx942";
   options->run.add_to(*command);
-  command->add_option("--csv", options->csv, "write the counters as rocprofv3's counter_collection.csv");
-  command->add_option("--trace", options->trace, "write a trace for Perfetto or chrome://tracing");
+  command->add_option("--csv", options->csv, "write the counters as rocprofv3's counter_collection.csv")
+      ->check(daemon::path_flag_mistake);
+  command->add_option("--trace", options->trace, "write a trace for Perfetto or chrome://tracing")->check(daemon::path_flag_mistake);
   command->add_flag("--instructions", options->all, "also every executed instruction");
   command->callback([&context, &status, options] { status = profile_command(context, *options); });
 }

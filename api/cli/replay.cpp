@@ -3,7 +3,7 @@
 #include <future>
 
 #include "api/cli/backend.hpp"
-#include "api/cli/memory_left.hpp"
+#include "engine/base/memory_left.hpp"
 #include "api/service/report.hpp"
 #include "engine/profile/launch_counters.hpp"
 

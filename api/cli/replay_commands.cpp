@@ -18,7 +18,7 @@ namespace {
 
 struct ReplayOptions {
   std::string file, device, check, out;
-  std::string seed;
+  std::string seed, budget;
   bool interpreter = false, shrink = false;
 };
 
@@ -33,7 +33,7 @@ Status check_trust(const std::string& path, const std::string& device) {
                ": its code runs natively on " + device + "; replay it on an emulated card");
 }
 
-std::vector<std::pair<std::string, std::string>> switches_of(const capture::Capture& c, const ReplayOptions& options) {
+std::vector<std::pair<std::string, std::string>> switches_of(const capture::Capture& c, const ReplayOptions& options, bool emulated) {
   auto switches = c.switches;
   const auto set = [&](const std::string& name, const std::string& value) {
     if (value.empty()) return;
@@ -42,6 +42,10 @@ std::vector<std::pair<std::string, std::string>> switches_of(const capture::Capt
   };
   set("check", options.check);
   set("seed", options.seed);
+  set("budget", options.budget);
+  // A file from elsewhere may hold a kernel without an end.
+  const bool bounded = std::any_of(switches.begin(), switches.end(), [](const auto& s) { return s.first == "budget"; });
+  if (emulated && !bounded) switches.emplace_back("budget", "10000000000");
   return switches;
 }
 
@@ -141,7 +145,7 @@ Result<Json> replay(Context& context, const ReplayOptions& options) {
   RunSettings settings;
   settings.device = options.device.empty() ? c.device : options.device;
   KILN_CHECK(check_trust(options.file, settings.device));
-  settings.switches = switches_of(c, options);
+  settings.switches = switches_of(c, options, settings.device.rfind("emu:", 0) == 0);
   settings.count = c.outcome.counted;
   KILN_TRY(const auto session, daemon::open_session(*context.configuration, [](const std::string& line) {
     std::fprintf(stderr, "warning: %s\n", line.c_str());
@@ -199,6 +203,8 @@ void add_replay_commands(CLI::App& app, Context& context, int& status) {
   command->add_option("--device", options->device, "where to run, default: as captured");
   command->add_option("--check", options->check, "of an emulated card: races, uninitialised, barriers, bounds, all …; default: as captured");
   command->add_option("--seed", options->seed, "of the emulated card's order; default: as captured")->check(whole_number());
+  command->add_option("--budget", options->budget, "of an emulated card: wave instructions at most; default: as captured, else 10^10")
+      ->check(whole_number());
   command->add_flag("--interpreter", options->interpreter, "also compare with the interpreter");
   command->add_flag("--shrink", options->shrink, "look for the smallest sizes that show the fault, or the difference from the interpreter");
   command->add_option("--out", options->out, "where the shrunk capture goes, default: FILE.small");

@@ -7,12 +7,15 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <string_view>
 
 namespace kiln::client {
 
 using protocol::Json;
 
 namespace {
+
+constexpr std::string_view capture_magic = "KILNCAP\n";   // engine/capture/CAPTURE.md
 
 // Private: a capture holds the program's data.
 Result<std::string> write_beside(const std::string& path, int from) {
@@ -34,6 +37,22 @@ Result<std::string> write_beside(const std::string& path, int from) {
 }
 
 }  // namespace
+
+// An earlier capture makes room; anything else stays.
+Status may_replace(const std::string& path) {
+  struct stat state{};
+  if (::lstat(path.c_str(), &state) != 0) return errno == ENOENT ? ok() : Status(errno_error(errno, "look at " + path));
+  std::string start(capture_magic.size(), '\0');
+  const UniqueFd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  const bool capture = S_ISREG(state.st_mode) && file &&
+                       (state.st_size == 0 || (::read(file.get(), start.data(), start.size()) == ssize_t(start.size()) && start == capture_magic));
+  return capture ? ok() : Status(Error(ErrorCode::invalid_argument, path + " is there and no capture: it is not overwritten"));
+}
+
+Status make_room(const std::string& path) {
+  KILN_CHECK(may_replace(path));
+  return ::unlink(path.c_str()) == 0 || errno == ENOENT ? ok() : Status(errno_error(errno, "replace " + path));
+}
 
 Result<CaptureFiles> CaptureFiles::create(const std::string& path, const std::string& on) {
   CaptureFiles files;
@@ -73,6 +92,7 @@ Status CaptureFiles::keep(Json& members, std::vector<UniqueFd>& fds) {
   fds.erase(fds.begin() + std::ptrdiff_t(index));
   KILN_TRY(const auto temporary, write_beside(path_, file.get()));
   const bool replaces = on_ == On::always;
+  if (replaces) KILN_CHECK(may_replace(path_));
   const bool done = (replaces ? ::rename(temporary.c_str(), path_.c_str()) : ::link(temporary.c_str(), path_.c_str())) == 0;
   const int error = errno;
   if (!replaces) ::unlink(temporary.c_str());

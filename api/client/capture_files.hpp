@@ -13,6 +13,11 @@
 
 namespace kiln::client {
 
+// Whether a capture may be written to `path`: nothing is there, or an earlier capture. Errors: invalid_argument, files.
+Status may_replace(const std::string& path);
+// Removes an earlier capture; anything else stays, with may_replace's error.
+Status make_room(const std::string& path);
+
 // Not thread-safe.
 class CaptureFiles {
  public:

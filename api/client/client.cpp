@@ -80,14 +80,17 @@ Result<bool> start_daemon(const ConnectOptions& options) {
 }  // namespace
 
 std::vector<std::string> daemon_environment(const Environment& environment) {
-  static constexpr std::array exact{"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME"};
+  static constexpr std::array exact{"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME", "LD_LIBRARY_PATH",
+                                      "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
   std::vector<std::string> allowed;
   for (const auto& entry : environment.all) {
     const auto name = entry.substr(0, entry.find('='));
     const bool listed = std::any_of(exact.begin(), exact.end(), [&](const char* e) { return name == e; });
     if (name == "KILN_SOCKET" && !environment.kiln_socket.empty()) allowed.push_back(name + "=" + environment.kiln_socket);
     else if (name == "KILN_CACHE_DIR" && !environment.kiln_cache_dir.empty()) allowed.push_back(name + "=" + environment.kiln_cache_dir);
-    else if (listed || name.rfind("KILN_", 0) == 0 || name.rfind("XDG_", 0) == 0) allowed.push_back(entry);
+    else if (listed || name.rfind("KILN_", 0) == 0 || name.rfind("XDG_", 0) == 0 ||
+             name.rfind("HSA_", 0) == 0)
+      allowed.push_back(entry);
   }
   return allowed;
 }

@@ -145,12 +145,14 @@ Status write_in_place(const std::string& path, ByteView bytes) {
 Status write_file(const std::string& path, ByteView bytes) {
   struct stat there {};
   const bool exists = os::fstatat(AT_FDCWD, path.c_str(), &there, AT_SYMLINK_NOFOLLOW) == 0;
-  // Devices, pipes, links: what they stand for is written to.
-  if (exists && (!S_ISREG(there.st_mode) || there.st_nlink != 1)) return write_in_place(path, bytes);
+  // Devices, pipes, links: what they stand for is written to. Files that are not our own to replace, too.
+  if (exists && (!S_ISREG(there.st_mode) || there.st_nlink != 1 || there.st_uid != ::geteuid() ||
+                 ::access(path.c_str(), W_OK) != 0))
+    return write_in_place(path, bytes);
   const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
   UniqueFd fd(os::openat(AT_FDCWD, temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666));
   if (!fd) return write_in_place(path, bytes);   // a folder where only the file itself may be written
-  if (exists) os::fchmod(fd.get(), there.st_mode & 07777);
+  if (exists) os::fchmod(fd.get(), there.st_mode & 0777);
   auto status = write_all(fd.get(), bytes);
   if (status && os::renameat(AT_FDCWD, temporary.c_str(), AT_FDCWD, path.c_str()) != 0)
     status = errno_error(errno, "cannot replace it");

@@ -57,7 +57,7 @@ Result<Bytes> read_file(const std::string& path, std::size_t bytes_max = std::si
 // Everything up to the end of file, from a pipe or file at its position.
 Result<Bytes> read_all_of_stream(int fd, std::size_t bytes_max);
 Status write_all(int fd, ByteView bytes);
-// Creates or replaces a file (0666 less the umask); not atomic.
+// Creates or replaces a file (0666 less the umask): whole, or on an error not at all; links, pipes, devices in place.
 Status write_file(const std::string& path, ByteView bytes);
 
 }  // namespace kiln

@@ -1,16 +1,15 @@
-#include "api/cli/memory_left.hpp"
+#include "engine/base/memory_left.hpp"
 
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <fstream>
 #include <optional>
 #include <string>
 
-#include "api/cli/context.hpp"
-
-namespace kiln::cli {
+namespace kiln {
 namespace {
 
 std::optional<std::uint64_t> memory_available() {
@@ -30,9 +29,18 @@ std::optional<std::uint64_t> address_space_left() {
   return limit.rlim_cur - std::min<std::uint64_t>(limit.rlim_cur, pages * std::uint64_t(::sysconf(_SC_PAGESIZE)));
 }
 
+std::string in_units(std::uint64_t bytes) {
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
+  double value = static_cast<double>(bytes);
+  int unit = 0;
+  for (; value >= 1024 && unit < 6; ++unit) value /= 1024;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g %s", value >= 100 ? 4 : 3, value, units[unit]);
+  return std::string(text) + " (" + std::to_string(bytes) + " bytes)";
+}
+
 Error too_much(std::uint64_t bytes, const std::string& what, const std::string& bound, std::uint64_t left) {
-  return Error(ErrorCode::resource_limit, what + " take " + bytes_text(double(bytes)) + " (" + std::to_string(bytes) + " bytes), " + bound + " " +
-               bytes_text(double(left)) + " (" + std::to_string(left) + " bytes)");
+  return Error(ErrorCode::resource_limit, what + " take " + in_units(bytes) + ", " + bound + " " + in_units(left));
 }
 
 }  // namespace
@@ -44,4 +52,4 @@ Status check_memory_left(std::uint64_t bytes, const std::string& what) {
   return ok();
 }
 
-}  // namespace kiln::cli
+}  // namespace kiln

@@ -2,13 +2,14 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "engine/base/result.hpp"
 
-namespace kiln::cli {
+namespace kiln {
 
 // resource_limit, with the figures, when `bytes` are more than the machine has available (MemAvailable of /proc/meminfo)
 // or more than the address space limit of this process (RLIMIT_AS) leaves. `what` takes them: "softmax's tensors".
 Status check_memory_left(std::uint64_t bytes, const std::string& what);
 
-}  // namespace kiln::cli
+}  // namespace kiln

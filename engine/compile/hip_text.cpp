@@ -46,7 +46,10 @@ Result<Hiprtc::Output> compile_text(const std::string& text, const std::string& 
 // The compilers copy the text to a folder of their own; it is to be known by its own name, in __FILE__ and line tables too.
 std::string with_name(const std::string& text, const std::string& name) {
   std::string quoted;
-  for (const char c : name) quoted += c == '"' || c == '\\' ? std::string("\\") + c : std::string(1, c);
+  for (const char c : make_valid_utf8(name)) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += static_cast<unsigned char>(c) < ' ' ? '?' : c;
+  }
   return "#line 1 \"" + quoted + "\"\n" + text;
 }
 

@@ -19,7 +19,7 @@ std::string log_of(const std::string& path) {
 }
 
 // What both compilers for cards take: the host's arithmetic, and memory that is looked at as several types.
-const char* const options[] = {"-ffp-contract=off", "-fno-strict-aliasing", "-w"};
+const std::vector<std::string> card_options = {"-ffp-contract=off", "-fno-strict-aliasing", "-w"};
 
 }  // namespace
 
@@ -78,10 +78,9 @@ Result<std::string> Compilers::write_source(const std::vector<RandomFunction>& f
   return path;
 }
 
-Result<std::vector<Bytes>> Compilers::objects(const std::vector<RandomFunction>& functions,
-                                              const FunctionTarget& target,
-                                              const std::vector<Production>& productions) {
-  KILN_TRY(const auto path, write_source(functions, target));
+Result<std::vector<std::string>> Compilers::compile(const std::string& path, const FunctionTarget& target,
+                                                    const std::vector<Production>& productions,
+                                                    const std::vector<std::string>& options) {
   std::string jobs;
   std::vector<std::string> objects;
   for (const auto& one : productions) {
@@ -89,13 +88,13 @@ Result<std::vector<Bytes>> Compilers::objects(const std::vector<RandomFunction>&
     objects.push_back(path + "." + std::to_string(objects.size()) + ".co");
     if (one.producer == Production::Producer::hiprtc) {
       jobs += path + ".c\t" + objects.back() + "\t--offload-arch=" + target.name + "\t" + level + "\t-std=c++20";
-      for (const char* option : options) jobs += std::string("\t") + option;
+      for (const auto& option : options) jobs += "\t" + option;
       jobs += "\n";
       continue;
     }
     std::vector<std::string> command = {"clang-22", "-x", "c", "-std=gnu11", "--target=amdgcn-amd-amdhsa",
                                         "-mcpu=" + target.name, "-nogpulib", level, path + ".c", "-o", objects.back()};
-    command.insert(command.end(), std::begin(options), std::end(options));
+    command.insert(command.end(), options.begin(), options.end());
     KILN_CHECK(run(command, one.name() + " for " + target.name));
   }
   if (!jobs.empty()) {
@@ -104,6 +103,14 @@ Result<std::vector<Bytes>> Compilers::objects(const std::vector<RandomFunction>&
     command.push_back(path + ".jobs");
     KILN_CHECK(run(command, "hipRTC for " + target.name));
   }
+  return objects;
+}
+
+Result<std::vector<Bytes>> Compilers::objects(const std::vector<RandomFunction>& functions,
+                                              const FunctionTarget& target,
+                                              const std::vector<Production>& productions) {
+  KILN_TRY(const auto path, write_source(functions, target));
+  KILN_TRY(const auto objects, compile(path, target, productions, card_options));
   std::vector<Bytes> made;
   for (const auto& object : objects) {
     auto bytes = read_file(object);
@@ -112,6 +119,17 @@ Result<std::vector<Bytes>> Compilers::objects(const std::vector<RandomFunction>&
     ::unlink(object.c_str());
   }
   return made;
+}
+
+Result<std::string> Compilers::around_pass(const RandomFunction& function, const FunctionTarget& target,
+                                           const Production& production, const std::string& pass) {
+  KILN_TRY(const auto path, write_source({function}, target));
+  auto options = card_options;
+  for (const char* when : {"before", "after"})
+    options.insert(options.end(), {"-mllvm", std::string("-print-") + when + "=" + pass});
+  KILN_TRY(const auto objects, compile(path, target, {production}, options));
+  for (const auto& object : objects) ::unlink(object.c_str());
+  return log_of(folder_ + "/log");
 }
 
 Result<HostLibrary> Compilers::host(const std::vector<RandomFunction>& functions, const FunctionTarget& target) {

@@ -41,9 +41,16 @@ class Compilers {
   Result<std::vector<Bytes>> objects(const std::vector<RandomFunction>& functions, const FunctionTarget& target,
                                      const std::vector<Production>& productions);
   Result<HostLibrary> host(const std::vector<RandomFunction>& functions, const FunctionTarget& target);
+  // What the compiler prints of one function's machine code before and after each run of its pass `pass`.
+  Result<std::string> around_pass(const RandomFunction& function, const FunctionTarget& target,
+                                  const Production& production, const std::string& pass);
 
  private:
   Compilers() = default;
+  // Objects of the text at `path`.c, as files.
+  Result<std::vector<std::string>> compile(const std::string& path, const FunctionTarget& target,
+                                           const std::vector<Production>& productions,
+                                           const std::vector<std::string>& options);
   Result<std::string> write_source(const std::vector<RandomFunction>& functions, const FunctionTarget& target);
   Status run(const std::vector<std::string>& command, const std::string& what);
 

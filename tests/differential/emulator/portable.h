@@ -151,7 +151,15 @@ FN u64 leading_u64(u64 a) { return a == 0 ? 64 : (u64)__builtin_clzll(a); }
 FN u64 trailing_u64(u64 a) { return a == 0 ? 64 : (u64)__builtin_ctzll(a); }
 FN u64 ones_u64(u64 a) { return (u64)__builtin_popcountll(a); }
 FN u32 swap_u32(u32 a) { return __builtin_bswap32(a); }
-FN u64 swap_u64(u64 a) { return __builtin_bswap64(a); }
+FN u64 swap_u64(u64 a) {
+#if KILN_GFX == 11 && !defined(__OPTIMIZE__)
+  // LLVM 21 and 22 copy each half to a register of 16 bits before v_perm_b32 (%26:vgpr_16 = COPY %24.sub0); only -O0
+  // keeps such copies.
+  return (u64)swap_u32((u32)a) << 32 | swap_u32((u32)(a >> 32));
+#else
+  return __builtin_bswap64(a);
+#endif
+}
 FN u32 high_u32(u32 a, u32 b) { return (u32)((u64)a * b >> 32); }
 FN s32 high_s32(s32 a, s32 b) { return (s32)(u32)((u64)((s64)a * b) >> 32); }
 FN u64 wide_u32(u32 a, u32 b) { return (u64)a * b; }

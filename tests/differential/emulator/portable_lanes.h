@@ -431,7 +431,13 @@ FN u32 of_each_lane(u32 a) {
   __builtin_amdgcn_permlane16(old, source, SELECT_LOW(argument), SELECT_HIGH(argument), 0, 0)
 #define lanes_permlanex16(index, source, old, argument) \
   __builtin_amdgcn_permlanex16(old, source, SELECT_LOW(argument), SELECT_HIGH(argument), 0, 0)
-#define lanes_dpp8(index, source, old, argument) __builtin_amdgcn_mov_dpp8(source, argument)
+// Where only a branch uses the result, LLVM 21 and 22 move the instruction there, to fewer lanes: the pass machine-sink
+// takes v_mov_b32 with dpp8 for any other (llvm-project, pull request 183334). A statement that uses it holds it.
+FN u32 held(u32 a) {
+  __asm__ volatile("" : "+v"(a));
+  return a;
+}
+#define lanes_dpp8(index, source, old, argument) held(__builtin_amdgcn_mov_dpp8(source, argument))
 #if KILN_GFX == 9
 typedef s32 four __attribute__((ext_vector_type(4)));
 typedef f32 four_f32 __attribute__((ext_vector_type(4)));
