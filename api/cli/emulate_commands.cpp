@@ -125,10 +125,11 @@ Result<Json> Emulation::launch() {
   std::erase_if(environment, [](const std::string& entry) { return entry.rfind("KILN_EMULATOR_TARGETS=", 0) == 0; });
   environment.push_back("KILN_EMULATOR_TARGETS=" + target_.full);
   KILN_TRY(const auto output, run_watched(command, environment, directory_, scratch_.path, std::nullopt));
-  if (interrupt_token().cancelled()) return Error(ErrorCode::cancelled, "interrupted");
   if (!output.end.empty()) {
-    Error died(ErrorCode::device_lost, "the emulated card's process did not finish: " + output.end);
-    if (!output.text.empty()) died.context.push_back(output.text);
+    const bool interrupted = interrupt_token().cancelled();
+    Error died = interrupted ? Error(ErrorCode::cancelled, "interrupted")
+                             : Error(ErrorCode::device_lost, "the emulated card's process did not finish: " + output.end);
+    if (!interrupted && !output.text.empty()) died.context.push_back(output.text);
     if (const auto printed = read_file(result + ".printed"); printed && !printed->empty())
       died.context.push_back("the kernel printed: " + std::string(text(*printed)));
     return died;

@@ -100,6 +100,10 @@ std::string cause(const FaultPlace& place, const Fault& fault) {
   switch (fault.kind) {
     case FaultKind::none: return "no fault";
     case FaultKind::out_of_range:
+      if (fault.address >> 32 == private_aperture >> 32)
+        return format("%s of %s at byte 0x%" PRIx64 " of the lane's stack, which has %s", access(fault),
+                      plural(fault.bytes, "byte").c_str(), fault.address - private_aperture,
+                      plural(private_bytes_of(*place.kernel), "byte").c_str());
       return format("out-of-range %s of %s at 0x%" PRIx64 ": ", access(fault), plural(fault.bytes, "byte").c_str(),
                     fault.address) +
              (fault.address < near_null ? "beside a null pointer"

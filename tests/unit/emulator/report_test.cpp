@@ -43,6 +43,17 @@ class FaultText : public testing::Test {
   PrintedError printed_;
 };
 
+TEST_F(FaultText, TellsAStackThatIsTooSmall) {
+  Fault fault;
+  fault.kind = FaultKind::out_of_range;
+  fault.store = true;
+  fault.bytes = 4;
+  fault.address = private_aperture + 0x4130;
+  kernel_.private_bytes = 16384;
+  EXPECT_EQ(report(fault).text.substr(0, 80).find("store of 4 bytes at byte 0x4130 of the lane's stack, which has 16384 bytes"), 0u)
+      << report(fault).text;
+}
+
 TEST_F(FaultText, NamesTheFunction) {
   functions_ = {{0x1000, 0x20, "_Z6helperi"}, {0x1100, 0x40, "kernel"}, {0x1200, 0, "unsized"}, {0x1400, 8, "last"}};
   const std::pair<std::uint64_t, const char*> cases[] = {
