@@ -146,9 +146,9 @@ TEST_F(HipIpcTest, MemoryIsHeldUntilItIsFree) {
   const SharedEvent ready;
   const Busy busy;
   check(own_hip().hipEventRecord(ready.event, busy.stream));
-  LaunchSettings settings;
-  settings.wait = {open(ready)};
-  auto waiting = launch(y, x, settings);
+  Enqueued card;
+  auto waiting = launch(y, x, card.settings(0, {open(ready)}));
+  card.heard.get();   // else nothing would be in the way
   std::promise<void> freed;
   auto free = freed.get_future();
   // HIP frees behind everything that runs on the card, and that waits.
@@ -167,9 +167,9 @@ TEST_F(HipIpcTest, MemoryThatAFailureLeavesBehindIsHeldUntilItIsFree) {
   const SharedEvent ready;
   const Busy busy;
   check(own_hip().hipEventRecord(ready.event, busy.stream));
-  LaunchSettings settings;
-  settings.wait = {open(ready)};
-  auto waiting = launch(y, x, settings);
+  Enqueued card;
+  auto waiting = launch(y, x, card.settings(0, {open(ready)}));
+  card.heard.get();   // else nothing would be in the way
   std::promise<void> freed, at_once;
   auto free = freed.get_future();
   const auto refused = device_->open_memory(other.handle(), 0, bytes + 1,
@@ -190,25 +190,26 @@ TEST_F(HipIpcTest, WhatWaitsToBeGivenToTheCardIsCancelledWithTheOneBeforeIt) {
   const SharedEvent ready, one, rest;
   const Busy busy;
   check(own_hip().hipEventRecord(ready.event, busy.stream));
-  const auto records = [&](EventId event, std::vector<EventId> wait = {}) {
-    LaunchSettings settings;
-    settings.record = event;
-    settings.wait = std::move(wait);
-    return settings;
-  };
-  auto front = launch(y, x, records(open(one), {open(ready)}));
+  LaunchSettings records;
+  Enqueued card;
+  auto front = launch(y, x, card.settings(open(one), {open(ready)}));
   const auto front_id = last_;
-  const auto event = open(rest);
+  card.heard.get();   // one that waits itself would be taken out alone
+  records.record = open(rest);
   std::vector<Reported> behind;
-  for (int i = 0; i < 300; ++i) behind.push_back(launch(z, x, records(event)));
+  for (int i = 0; i < 300; ++i) behind.push_back(launch(z, x, records));
   device_->cancel(last_);   // of those that wait it is taken out alone
   EXPECT_EQ(behind.back().get().error().code, ErrorCode::cancelled);
   behind.pop_back();
   device_->cancel(front_id);
   EXPECT_EQ(front.get().error().code, ErrorCode::cancelled);
-  for (auto& report : behind) ASSERT_EQ(report.get().error().code, ErrorCode::cancelled);
+  for (auto& report : behind) {
+    const auto told = report.get();
+    ASSERT_FALSE(told);
+    ASSERT_EQ(told.error().code, ErrorCode::cancelled);
+  }
   EXPECT_EQ(others.words(), untouched());
-  EXPECT_TRUE(launch(z, x, records(event)).get());   // the stream goes on
+  EXPECT_TRUE(launch(z, x, records).get());   // the stream goes on
   EXPECT_EQ(others.words(), expected(1));
 }
 
