@@ -1,5 +1,6 @@
 // bench: ratios against named peers, each side measured in alternating rounds of one run.
 #include "api/cli/bench_commands.hpp"
+#include "engine/base/memory_left.hpp"
 
 #include <algorithm>
 #include <cmath>

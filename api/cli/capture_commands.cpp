@@ -11,6 +11,7 @@
 
 #include "api/cli/context.hpp"
 #include "api/client/capture_files.hpp"
+#include "engine/base/memory_left.hpp"
 #include "engine/capture/capture.hpp"
 
 namespace kiln::cli {

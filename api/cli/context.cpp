@@ -202,11 +202,4 @@ std::string number_text(double value, int digits) {
   return buffer;
 }
 
-std::string bytes_text(double bytes) {
-  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
-  int unit = 0;
-  while (bytes >= 1024 && unit < 4) { bytes /= 1024; ++unit; }
-  return number_text(bytes, bytes >= 100 ? 4 : 3) + " " + units[unit];
-}
-
 }  // namespace kiln::cli

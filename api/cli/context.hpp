@@ -54,7 +54,6 @@ int report(const Context& context, const Error& error);
 void print_json(const protocol::Json& value);
 // Rows of equal length, the first is the head; numbers to the right.
 void print_table(const std::vector<std::vector<std::string>>& rows);
-std::string bytes_text(double bytes);       // "1.5 MiB"
 std::string number_text(double value, int digits = 3);
 
 // Each adds its commands; a command's callback sets `status`.

@@ -8,6 +8,7 @@
 
 #include "api/cli/context.hpp"
 #include "api/cli/usage.hpp"
+#include "engine/base/memory_left.hpp"
 
 namespace kiln::cli {
 

@@ -30,13 +30,7 @@ std::optional<std::uint64_t> address_space_left() {
 }
 
 std::string in_units(std::uint64_t bytes) {
-  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
-  double value = static_cast<double>(bytes);
-  int unit = 0;
-  for (; value >= 1024 && unit < 6; ++unit) value /= 1024;
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*g %s", value >= 100 ? 4 : 3, value, units[unit]);
-  return std::string(text) + " (" + std::to_string(bytes) + " bytes)";
+  return bytes_text(static_cast<double>(bytes)) + " (" + std::to_string(bytes) + " bytes)";
 }
 
 Error too_much(std::uint64_t bytes, const std::string& what, const std::string& bound, std::uint64_t left) {
@@ -44,6 +38,15 @@ Error too_much(std::uint64_t bytes, const std::string& what, const std::string& 
 }
 
 }  // namespace
+
+std::string bytes_text(double bytes) {
+  static constexpr const char* units[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  int unit = 0;
+  for (; bytes >= 1024 && unit < 4; ++unit) bytes /= 1024;
+  char text[64];
+  std::snprintf(text, sizeof text, "%.*g %s", bytes >= 100 ? 4 : 3, bytes, units[unit]);
+  return text;
+}
 
 Status check_memory_left(std::uint64_t bytes, const std::string& what) {
   if (const auto left = memory_available(); left && bytes > *left) return too_much(bytes, what, "the machine has available", *left);

@@ -12,4 +12,6 @@ namespace kiln {
 // or more than the address space limit of this process (RLIMIT_AS) leaves. `what` takes them: "softmax's tensors".
 Status check_memory_left(std::uint64_t bytes, const std::string& what);
 
+std::string bytes_text(double bytes);   // "1.5 MiB"
+
 }  // namespace kiln

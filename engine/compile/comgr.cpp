@@ -4,9 +4,9 @@
 #include <glob.h>
 #include <limits.h>
 #include <stdlib.h>
-#include <sys/stat.h>
 
 #include <cstring>
+#include <filesystem>
 #include <type_traits>
 
 namespace kiln::compile {
@@ -16,19 +16,17 @@ namespace {
 enum Kind : int { kind_source = 1, kind_log = 5, kind_relocatable = 7, kind_executable = 8 };
 constexpr int language_hip = 3, action_link = 7, action_compile = 13;
 
-bool is_file(const std::string& path) {
-  struct stat status {};
-  return stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
 // The folder of `pattern`'s matches that holds `file`, the one with the largest numbers; "" if none does.
 std::string newest_folder(const std::string& pattern, const char* file) {
   glob_t found{};
   std::string best;
+  std::error_code ignored;
   if (glob(pattern.c_str(), 0, nullptr, &found) == 0) {
     for (std::size_t i = 0; i < found.gl_pathc; ++i) {
       const std::string folder = found.gl_pathv[i];
-      if (is_file(folder + "/" + file) && (best.empty() || strverscmp(folder.c_str(), best.c_str()) > 0)) best = folder;
+      if (std::filesystem::is_regular_file(folder + "/" + file, ignored) &&
+          (best.empty() || strverscmp(folder.c_str(), best.c_str()) > 0))
+        best = folder;
     }
   }
   globfree(&found);
