@@ -6,7 +6,7 @@ import ast
 from typing import Any, Dict, List, Optional, Tuple
 
 from . import _scan
-from ._arithmetic import Mistake, binary, call, cast, ceildiv, constant, index_of, is_number, negate, truth, where
+from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
 from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, index_expr
 from ._memory import MapScope, Memory, describe
 
@@ -189,7 +189,7 @@ class Loops(Memory):
         frame.carried = before["carried"]
         for name, value in list(frame.names.items()):
             if name in before["steps"]:
-                trips = call("max", ceildiv(binary("-", high, low), step), 0)
+                trips = binary("max", ceildiv(binary("-", high, low), step), 0)
                 frame.names[name] = self.advanced(before["names"][name], before["steps"][name], trips)
             elif self._names_variable(value, variable):
                 del frame.names[name]
@@ -209,7 +209,7 @@ class Loops(Memory):
             raise Mistake("%d loop variables for %d extents" % (len(targets), len(over.extents)))
         if self.scope is not None:
             self.fail("an elementwise loop inside an elementwise loop", node, "name all indices in one: for i, j in T.Parallel(m, n)")
-        from ._arithmetic import as_dim
+
 
         names = [self.builder.claim(getattr(t, "id", "i")) for t in targets]
         extents = tuple(as_dim(e) for e in over.extents)
