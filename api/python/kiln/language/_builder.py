@@ -95,7 +95,7 @@ class Builder:
         first, second = self.value_of(a), self.value_of(b)
         if first is None or first != second:
             return False
-        constraint = "%s == %s" % (a, b)
+        constraint = "%s == %s" % tuple(sorted((str(a), str(b)), key=lambda text: (text.isdigit(), text)))
         if constraint not in self.constraints:
             self.constraints.append(constraint)
         return True

@@ -69,6 +69,7 @@ class Kernel:
     def __init__(self, function: Callable[..., Any], **launch: Any) -> None:
         functools.update_wrapper(self, function)
         self.kernel_function = function
+        self.example = launch.pop("args", None)  # what it is usually called with, for tools
         self.launch = launch
         self._signature = inspect.signature(function)
         self._programs: Dict[Any, List[Program]] = {}
@@ -393,15 +394,25 @@ def place_of(places: Mapping[str, Place], pointer: str) -> Optional[Place]:
     return None
 
 
-def kernel(function: Any = None, *, grid: Any = None, threads: Optional[int] = None, num_warps: Optional[int] = None, name: Optional[str] = None) -> Any:
+def kernel_of(value: Any) -> Optional[Kernel]:
+    """The kernel that an object is or stands for, None if it is none."""
+    found = value if isinstance(value, Kernel) else getattr(value, "kiln_kernel", None)
+    return found if isinstance(found, Kernel) else None
+
+
+def kernel(function: Any = None, *, grid: Any = None, threads: Optional[int] = None, num_warps: Optional[int] = None, name: Optional[str] = None,
+           args: Any = None) -> Any:
     """Marks a function as a kernel: ``@tl.kernel`` or ``@tl.kernel(grid=(…), threads=256)``. ``@tl.program`` is the same.
 
     Args:
         grid: extents, or a function of the arguments by name; without it, it is inferred from what the program ids index.
         threads: of a block on a card; ``num_warps`` gives them as waves.
         name: of the program, in profiles; without it the function's.
+        args: what it is usually called with (``{"Q": "f16[seq, 64]"}``): for ``kiln compare`` and ``kiln report``, where nothing else says it.
     """
     launch: Dict[str, Any] = {}
+    if args is not None:
+        launch["args"] = args
     if grid is not None:
         launch["grid"] = grid
     if num_warps is not None:
@@ -429,9 +440,7 @@ def compile(kernel: Any, args: Optional[Any] = None, *, target: Optional[str] = 
     Raises:
         KernelError: a mistake in the kernel, at its line. errors.CompileFailed: with the compiler's log.
     """
-    if not isinstance(kernel, Kernel):
-        marked = getattr(kernel, "kiln_kernel", None)
-        kernel = marked if marked is not None else Kernel(kernel)
+    kernel = kernel_of(kernel) or Kernel(kernel)
     parameters = kernel._signature.parameters
     symbols = {k: constants.pop(k) for k in list(constants) if k not in parameters and k not in ("num_warps", "num_stages", "threads")}
     given = dict(args) if isinstance(args, Mapping) else dict(zip(parameters, args or ()))

@@ -254,7 +254,7 @@ def program_block(t: Reader, param: Param, block: Tuple[Any, ...]) -> Region:
     for k, n in enumerate(block):
         extent = param.shape[ahead + k]
         size = index_expr(n, STATIC)
-        if n == extent or (ahead and k) or k > 2:  # all of the axis
+        if reading.same(n, extent) or (ahead and k) or k > 2:  # all of the axis
             items[ahead + k] = slice(0, size)
         else:
             first = binary("*", _program_id(t, k), size)
