@@ -22,20 +22,20 @@ _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv
            ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
 _COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _UNSUPPORTED = {
-    "While": ("a while loop", "for i in range(n), with a mask for what is over"),
+    "While": ("a while loop", "write for i in range(n), with a mask for what is over"),
     "Try": ("try", "a kernel has no exceptions; mask what must not be read"),
-    "TryStar": ("try", "a kernel has no exceptions"), "Raise": ("raise", "tl.static_assert for what is known when compiled"),
+    "TryStar": ("try", "a kernel has no exceptions"), "Raise": ("raise", "write tl.static_assert for what is known when compiled"),
     "Break": ("break", "give the loop its true bound, or mask the rest with tl.where"),
     "Continue": ("continue", "put the rest of the body under the opposite if, or mask it with tl.where"),
     "FunctionDef": ("a function inside a kernel", "define it outside, with @tl.jit, and call it"),
     "AsyncFunctionDef": ("an async function", "kernels are synchronous"), "ClassDef": ("a class", "kernels have numbers, tiles and tuples"),
     "Import": ("an import inside a kernel", "import at the top of the file"), "ImportFrom": ("an import inside a kernel", "import at the top of the file"),
     "Global": ("global", "pass it as an argument"), "Nonlocal": ("nonlocal", "pass it as an argument"), "Delete": ("del", "names need not be deleted"),
-    "AsyncFor": ("async for", "for"), "AsyncWith": ("async with", "with"), "Match": ("match", "if and elif"),
-    "Lambda": ("a lambda", "a function with @tl.jit, defined outside"), "ListComp": ("a comprehension", "a loop over tl.static_range"),
-    "SetComp": ("a comprehension", "a loop over tl.static_range"), "DictComp": ("a comprehension", "a loop over tl.static_range"),
-    "GeneratorExp": ("a generator", "a loop over tl.static_range"), "Await": ("await", "kernels are synchronous"),
-    "Yield": ("yield", "return"), "YieldFrom": ("yield", "return"), "Set": ("a set", "a tuple"), "NamedExpr": (":=", "an assignment of its own"),
+    "AsyncFor": ("async for", "write for"), "AsyncWith": ("async with", "write with"), "Match": ("match", "write if and elif"),
+    "Lambda": ("a lambda", "write a function with @tl.jit, defined outside"), "ListComp": ("a comprehension", "write a loop over tl.static_range"),
+    "SetComp": ("a comprehension", "write a loop over tl.static_range"), "DictComp": ("a comprehension", "write a loop over tl.static_range"),
+    "GeneratorExp": ("a generator", "write a loop over tl.static_range"), "Await": ("await", "kernels are synchronous"),
+    "Yield": ("yield", "write return"), "YieldFrom": ("yield", "write return"), "Set": ("a set", "write a tuple"), "NamedExpr": (":=", "write an assignment of its own"),
     "Starred": ("* in front of a value", "name the values one by one"), "TypeAlias": ("type", "nothing: kernels need no types"),
 }
 
@@ -118,7 +118,7 @@ class Tracer(Loops):
         reader = getattr(self, "read_" + kind, None)
         if reader is None:
             message, hint = _UNSUPPORTED.get(kind, ("%s" % kind, ""))
-            self.fail("%s is not supported in a kernel" % message, node, hint and "write " + hint if not hint.startswith(("a kernel", "kernels", "names")) else hint)
+            self.fail("%s is not supported in a kernel" % message, node, hint)
         reader(node)
 
     def _leaves_early(self, node: ast.stmt, rest: List[ast.stmt]) -> bool:
@@ -334,7 +334,7 @@ class Tracer(Loops):
         reader = getattr(self, "eval_" + kind, None)
         if reader is None:
             message, hint = _UNSUPPORTED.get(kind, (kind, ""))
-            self.fail("%s is not supported in a kernel" % message, node, "write " + hint if hint else "")
+            self.fail("%s is not supported in a kernel" % message, node, hint)
         try:
             return reader(node)
         except Mistake as mistake:
