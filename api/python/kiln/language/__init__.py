@@ -15,9 +15,12 @@ A kernel is a Python function that is read, never run: it says what one block of
 Shapes and types below are those of the tile that an operation gives; ``[…]`` are extents known when the kernel is compiled.
 """
 
+from . import _descriptors, _operations_more, _random  # noqa: F401 - what their operations do is registered
 from ._errors import KernelError, Place
 from ._functions import *  # noqa: F401,F403
 from ._functions import __all__ as _functions
+from ._functions_more import *  # noqa: F401,F403
+from ._functions_more import __all__ as _functions_more
 from ._kernel import CompiledKernel, Kernel, client, compile, kernel, use_client
 from ._types import DTYPES, BlockLayout, Buffer, DType, Swizzle, Symbol, constexpr
 
@@ -46,4 +49,4 @@ def jit(function=None, **options):  # type: ignore[no-untyped-def]
 
 __all__ = ["BlockLayout", "Buffer", "CompiledKernel", "DType", "Kernel", "KernelError", "Place", "Swizzle", "Symbol", "bfloat16", "bool_", "client", "compile",
            "constexpr", "dtype", "dynamic", "float16", "float32", "float64", "int1", "int16", "int32", "int64", "int8", "jit", "kernel", "program",
-           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", *_functions]
+           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", *_functions, *_functions_more]

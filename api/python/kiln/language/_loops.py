@@ -54,7 +54,7 @@ class Loops(Memory):
 
     def loop(self, node: ast.For, over: Any) -> None:
         if node.orelse:
-            self.fail("for … else", node.orelse[0], "write the else part behind the loop")
+            self.fail("for … else is not supported in a kernel", node.orelse[0], "write the else part behind the loop")
         if isinstance(over, Parallel):
             return self.parallel_loop(node, over)
         if isinstance(over, Range) and over.kind != "now":

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from ._arithmetic import Mistake, broadcast, broadcast_shape, cast, constant, index_of, is_number, same_shape, shape_text, truth
 from ._builder import Builder
-from ._expr import ELEMENT, STATIC, UNIFORM, Dim, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, dim, index_expr
+from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Dim, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, dim, index_expr
 
 Shape = Tuple[Dim, ...]
 INDEX_NAMES = ("i0", "i1", "i2", "i3")
@@ -448,4 +448,6 @@ def describe(value: Any) -> str:
     if isinstance(value, Expr):
         return "an expression of type %s" % value.dtype if not value.shape else "a tile of shape %s" % shape_text(value.shape)
     names = {Region: "a slice", Pointer: "a pointer", Param: "a tensor parameter", Dot: "a product"}
+    if isinstance(value, BlockPointer):
+        return "a block pointer or descriptor"
     return names.get(type(value), "%s %r" % (type(value).__name__, value) if not callable(value) else repr(value))

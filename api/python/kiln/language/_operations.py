@@ -205,7 +205,7 @@ def _load(t: Reader, pointer: Any, mask: Any = None, other: Any = None, block_sh
           cache_modifier: str = "", eviction_policy: str = "", volatile: bool = False) -> Any:
     hint = t.hint
     if isinstance(pointer, BlockPointer):
-        return OPERATIONS["descriptor.load"](t, pointer)
+        return OPERATIONS["descriptor.load"](t, pointer, None, boundary_check, padding_option)
     if block_shape is not None:
         if not isinstance(pointer, Param):
             raise Mistake("block_shape is for a whole parameter, not for %s" % describe(pointer))
@@ -226,7 +226,7 @@ def _load(t: Reader, pointer: Any, mask: Any = None, other: Any = None, block_sh
 @operation()
 def _store(t: Reader, pointer: Any, value: Any, mask: Any = None, boundary_check: Any = (), cache_modifier: str = "", eviction_policy: str = "") -> None:
     if isinstance(pointer, BlockPointer):
-        return OPERATIONS["descriptor.store"](t, pointer, None, value)
+        return OPERATIONS["descriptor.store"](t, pointer, None, value, boundary_check)
     if isinstance(pointer, Region):
         return t.store_region(pointer, value)
     if isinstance(pointer, Param):

@@ -340,9 +340,24 @@ def _program_name(name: str) -> str:
     return clean if clean and not clean[0].isdigit() else "k" + clean
 
 
-def uses(source: Source, attribute: str) -> bool:
-    """Whether the function's syntax names an attribute or name."""
-    return any(isinstance(n, ast.Attribute) and n.attr == attribute or isinstance(n, ast.Name) and n.id == attribute for n in ast.walk(source.tree))
+def uses(source: Source, word: str, seen: Optional[set] = None) -> bool:
+    """Whether the function's syntax, or that of a function that it calls, names an attribute or name."""
+    seen = seen if seen is not None else set()
+    seen.add(source.function)
+    called = set()
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Attribute) and node.attr == word or isinstance(node, ast.Name) and node.id == word:
+            return True
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+            called.add(node.func.id)
+    for name in called:
+        try:
+            function = getattr(source.lookup(name), "kernel_function", None)
+        except LookupError:
+            continue
+        if function is not None and function not in seen and uses(Source(function), word, seen):
+            return True
+    return False
 
 
 def annotations_of(source: Source) -> Dict[str, Any]:
