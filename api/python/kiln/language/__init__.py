@@ -16,6 +16,7 @@ Shapes and types below are those of the tile that an operation gives; ``[…]`` 
 """
 
 from . import _descriptors, _operations_more, _random  # noqa: F401 - what their operations do is registered
+from ._autotune import Config, autotune
 from ._errors import KernelError, Place
 from ._functions import *  # noqa: F401,F403
 from ._functions import __all__ as _functions
@@ -47,6 +48,6 @@ def jit(function=None, **options):  # type: ignore[no-untyped-def]
     return kernel(function, **{k: v for k, v in options.items() if k in ("grid", "threads", "num_warps", "name")})
 
 
-__all__ = ["BlockLayout", "Buffer", "CompiledKernel", "DType", "Kernel", "KernelError", "Place", "Swizzle", "Symbol", "bfloat16", "bool_", "client", "compile",
+__all__ = ["BlockLayout", "Buffer", "CompiledKernel", "Config", "DType", "Kernel", "KernelError", "Place", "Swizzle", "Symbol", "autotune", "bfloat16", "bool_", "client", "compile",
            "constexpr", "dtype", "dynamic", "float16", "float32", "float64", "int1", "int16", "int32", "int64", "int8", "jit", "kernel", "program",
            "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", *_functions, *_functions_more]

@@ -167,13 +167,8 @@ class Reader(Tracer):
 
     def _part(self, tile: Tile, region: Region) -> Expr:
         """A part of a tile, as an expression."""
-        indices, axis = [], 0
-        for start, ranged in zip(region.start, region.ranged):
-            assert start.poly is not None
-            indices.append(str(start.poly + Poly.of("$%d" % axis)) if ranged else start.text)
-            axis += ranged
         assert tile.dtype is not None
-        return Expr(tile.dtype, tile.element(indices), region.shape, ELEMENT, None, frozenset((tile.name,)))
+        return Expr(tile.dtype, region.element(), region.shape, ELEMENT, None, frozenset((tile.name,)))
 
     def _picked(self, value: Expr, items: List[Any]) -> Expr:
         """Elements of an expression by index: each axis an index or whole."""

@@ -255,6 +255,15 @@ class Region:
         parts = [s.text + (":" if r else "") for s, r in zip(self.start, self.ranged)]
         return "%s[%s]" % (self.of.name, ", ".join(parts))
 
+    def element(self) -> str:
+        """The text of the element at ``$0``, ``$1`` … of the region."""
+        indices, axis = [], 0
+        for start, ranged in zip(self.start, self.ranged):
+            assert start.poly is not None
+            indices.append(str(start.poly + Poly.of("$%d" % axis)) if ranged else start.text)
+            axis += ranged
+        return "%s[%s]" % (self.of.name, ", ".join(indices))
+
 
 class Dot:
     """A matrix product that has not been put anywhere yet."""

@@ -10,7 +10,7 @@ import types
 from . import _functions
 from ._types import Builtin, DType
 
-__all__: "list[str]" = ["PropagateNan", "const", "extra", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "math", "tensor"]
+__all__: "list[str]" = ["PropagateNan", "const", "extra", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "math", "tensor", "tensor_descriptor"]
 
 
 def _language(function):  # type: ignore[no-untyped-def]
@@ -256,6 +256,10 @@ def async_task(task_ids=None, num_tasks=None, replicate=1, registers=None):  # t
 
 class tensor:
     """As an annotation: a value of the running kernel."""
+
+
+class tensor_descriptor:
+    """For ``isinstance``: what :func:`make_tensor_descriptor` gives."""
 
 
 class const:

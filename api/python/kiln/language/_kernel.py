@@ -71,6 +71,7 @@ class Kernel:
         self.kernel_function = function
         self.example = launch.pop("args", None)  # what it is usually called with, for tools
         self.launch = launch
+        self.tuning: Any = None                # set by autotune
         self._signature = inspect.signature(function)
         self._programs: Dict[Any, List[Program]] = {}
         self._compiled: Dict[Any, "CompiledKernel"] = {}
@@ -84,9 +85,16 @@ class Kernel:
         return self._run(None, *args, **kwargs)
 
     def _run(self, grid: Any, *args: Any, device: Optional[str] = None, **kwargs: Any) -> Optional[float]:
+        device = device or default_device()
+        kwargs = self._tuned(grid, args, kwargs, device)
         values, launch = self.bind(args, kwargs, grid)
-        compiled = self.compiled(values, launch, None, device or default_device())
-        return compiled.run(values)
+        return self.compiled(values, launch, None, device).run(values)
+
+    def _tuned(self, grid: Any, args: Sequence[Any], kwargs: Dict[str, Any], device: str) -> Dict[str, Any]:
+        """The arguments with the constants that tuning chooses, unless the call gives them."""
+        if self.tuning is None or any(name in kwargs for name in self.tuning.configs[0].kwargs):
+            return kwargs
+        return {**kwargs, **self.tuning.choose(self, args, kwargs, grid, device).all_kwargs()}
 
     # -- what is known of the arguments
 
@@ -445,7 +453,8 @@ def compile(kernel: Any, args: Optional[Any] = None, *, target: Optional[str] = 
     symbols = {k: constants.pop(k) for k in list(constants) if k not in parameters and k not in ("num_warps", "num_stages", "threads")}
     given = dict(args) if isinstance(args, Mapping) else dict(zip(parameters, args or ()))
     given.update(constants)
-    missing = [p for p in parameters if p not in given and parameters[p].default is inspect.Parameter.empty]
+    chosen = kernel.tuning.configs[0].kwargs if kernel.tuning is not None else {}
+    missing = [p for p in parameters if p not in given and p not in chosen and parameters[p].default is inspect.Parameter.empty]
     annotations = kernel._annotations()
     for name in missing:
         annotation = annotations.get(name)
@@ -456,11 +465,13 @@ def compile(kernel: Any, args: Optional[Any] = None, *, target: Optional[str] = 
         else:
             raise KernelError("nothing is known of the parameter %s" % name, Source(kernel.kernel_function).place(Source(kernel.kernel_function).tree),
                               "annotate it, tl.Buffer[M, N, tl.float16] or tl.constexpr, or pass args= to tl.compile")
-    values, launch = kernel.bind((), given, grid)
-    if symbols:
-        launch["symbols"] = symbols
     if target is None and device is None:
         device = default_device()
     if device is None and target is not None and target.split(":")[0] == "host":
         device = "host"
+    if kernel.tuning is not None:
+        given = kernel._tuned(grid, (), given, device) if device is not None else {**kernel.tuning.configs[0].all_kwargs(), **given}
+    values, launch = kernel.bind((), given, grid)
+    if symbols:
+        launch["symbols"] = symbols
     return kernel.compiled({k: v for k, v in values.items() if not (v is None and isinstance(annotations.get(k), Buffer))}, launch, target, device)

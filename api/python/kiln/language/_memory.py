@@ -277,13 +277,17 @@ class Memory:
         assert isinstance(tile, Tile)
         if tile.dtype is None:
             self.builder.set_dtype(tile, self.type_of(expr))
-        indices, axis = [], 0
-        for start, ranged in zip(region.start, region.ranged):
-            assert start.poly is not None
-            indices.append(str(start.poly + Poly.of("$%d" % axis)) if ranged else start.text)
-            axis += ranged
         assert tile.dtype is not None
-        self.map(region.shape, tile.element(indices), cast(expr, tile.dtype))
+        self.map(region.shape, region.element(), cast(expr, tile.dtype))
+
+    def atomic_region(self, region: Region, value: Any, kind: str) -> None:
+        """``value`` into each element of a slice of a parameter, atomically."""
+        param = region.of
+        if not isinstance(param, Param):
+            raise Mistake("an atomic on a tile", "atomics are on parameters; a tile belongs to its block: x += …")
+        param.written, param.atomic = True, True
+        expr = broadcast(cast(self.operand(value), param.dtype), region.shape)
+        self.map(region.shape, region.element(), expr, None, atomic=kind)
 
     def _mark(self, of: Union[Param, Tile], read: bool = False, written: bool = False) -> None:
         if isinstance(of, Param):

@@ -6,10 +6,11 @@ from typing import Any, List, Optional, Tuple
 
 from ._access import Reader
 from ._arithmetic import (Mistake, as_dim, binary, broadcast, broadcast_shape, call, cast, constant, index_of, is_number, same_shape, shape_text, truth, where)
-from ._expr import ELEMENT, STATIC, Expr, Param, Pointer, Poly, Tile
-from ._functions_more import LIBDEVICE_ABSENT
+from ._expr import ELEMENT, STATIC, BlockPointer, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed
+from ._functions_more import LIBDEVICE_ABSENT, LIBDEVICE_COMPUTED, tensor, tensor_descriptor
 from ._memory import describe
 from ._operations import OPERATIONS, _axis, operation, reduce
+from ._types import DType, constexpr
 
 # -- scans and reductions with a function
 
@@ -247,6 +248,23 @@ for _name, _op in (("add", "+"), ("sub", "-"), ("mul", "*")):
     _register(_name, _op)
 
 
+@operation("python.isinstance")
+def _isinstance(t: Reader, x: Any, kinds: Any) -> bool:
+    """Of a kernel's values: ``tl.tensor``, ``tl.tensor_descriptor``, ``tl.constexpr`` (what is known now), or Python's types."""
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if kind is tensor_descriptor:
+            found = isinstance(x, BlockPointer)
+        elif kind is tensor:
+            found = isinstance(x, (Expr, Tile, Param, Pointer, Region, Dot, Transposed))
+        elif kind is constexpr:
+            found = x is None or isinstance(x, (int, float, str, DType))
+        else:
+            found = isinstance(kind, type) and isinstance(x, kind)
+        if found:
+            return True
+    return False
+
+
 def _finite(x: Any) -> Any:
     return binary("<", call("abs", x), float("inf"))
 
@@ -267,8 +285,6 @@ def _computed(t: Reader, name: str, x: Any, y: Any = None) -> Any:
 
 
 def _libdevice() -> None:
-    from ._functions_more import LIBDEVICE_COMPUTED
-
     for name in LIBDEVICE_COMPUTED:
         def register(word: str) -> None:
             @operation("libdevice." + word)

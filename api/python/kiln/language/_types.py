@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Optional, Sequence, Tuple
+from typing import Any, Optional, Sequence, Tuple, Union
 
 
 class DType:
@@ -232,3 +232,34 @@ class Value:
 
     def __repr__(self) -> str:
         return "<kiln value %s>" % self.name
+
+
+class Tensor:
+    """What a kernel computes with, for type checkers and readers: a tile, or one number of it. None is ever made.
+
+    Attributes:
+        shape: an extent an axis; () for one number.
+        dtype: of an element.
+        T: with its two axes exchanged.
+    """
+
+    shape: Tuple[Any, ...]
+    dtype: DType
+    T: "Tensor"
+
+    def to(self, dtype: Any, bitcast: bool = False) -> "Tensor":
+        """Converted to ``dtype``; with ``bitcast`` the same bits."""
+        raise NotImplementedError
+
+    def _operator(self, *_: Any) -> "Tensor":
+        raise NotImplementedError
+
+    __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __floordiv__ = __mod__ = _operator
+    __and__ = __or__ = __xor__ = __lshift__ = __rshift__ = __neg__ = __invert__ = __matmul__ = __pow__ = __getitem__ = _operator
+    __lt__ = __le__ = __gt__ = __ge__ = _operator
+
+
+Operand = Union[Tensor, int, float, bool]
+Shape = Union[int, Sequence[Any]]
+DTypeLike = Union[DType, str]
+LayoutLike = Union[BlockLayout, Swizzle, str]
