@@ -116,7 +116,7 @@ class Kernel:
                 kwargs.pop(name, None)
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        values = {k: v.value if isinstance(v, constexpr) else v for k, v in bound.arguments.items()}
+        values = {k: plain(v) for k, v in bound.arguments.items()}
         if grid is None:
             grid = launch.get("grid")
         if callable(grid):
@@ -186,6 +186,13 @@ class Kernel:
 
     def __repr__(self) -> str:
         return "<kiln kernel %s>" % self.kernel_function.__qualname__
+
+
+def plain(value: Any) -> Any:
+    """A constexpr's value, a NumPy number as Python's; anything else as it is."""
+    if isinstance(value, constexpr):
+        return value.value
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
 
 
 def _key(specs: Mapping[str, Any], annotations: Mapping[str, Any]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Set, Tuple
 
 from . import _scan
 from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
@@ -38,6 +38,7 @@ class Frame:
         self.names: Dict[str, Any] = {}
         self.carried: Dict[str, Tile] = {}   # names whose values live in a tile of their own for the length of a loop
         self.gone: Dict[str, str] = {}       # names that meant something inside a loop or branch, and why they no longer do
+        self.borrowed: Set[str] = set()      # parameters whose tiles are the caller's: copied before they are changed
         self.result: Any = None
         self.returned = False
 
@@ -130,13 +131,21 @@ class Loops(Memory):
                 frame.names[name] = self.advanced(value, advance, done)
             elif isinstance(value, Tile):
                 if value.by_value:
-                    frame.carried[name] = value
+                    frame.carried[name] = self._own(name, value)
             elif is_number(value) or isinstance(value, Expr):
                 frame.names[name] = frame.carried[name] = self._carrier(node, name, value)
             elif isinstance(value, (Pointer, BlockPointer)):
                 self.fail("the pointer %s changes in this loop in a way that is not followed" % name, node,
                           "advance it once an iteration by the same amount: %s += step" % name)
         return before
+
+    def _own(self, name: str, value: Tile) -> Tile:
+        """The tile of a name that is about to be changed: its own, not the caller's."""
+        if name in self.frame.borrowed:
+            self.frame.borrowed.discard(name)
+            value = self.frame.names[name] = self.tile(value.read(), name)
+            value.fresh = False
+        return value
 
     def _carrier(self, node: ast.For, name: str, value: Any) -> Tile:
         """A tile for a number that the loop changes."""
@@ -247,8 +256,8 @@ class Loops(Memory):
         start, carried = dict(frame.names), dict(frame.carried)
         for name, value in start.items():
             if isinstance(value, Tile) and value.by_value and name in _scan.assigned(node.body + node.orelse):
-                frame.carried.setdefault(name, value)
-        shared = dict(frame.carried)
+                frame.carried.setdefault(name, self._own(name, value))
+                start[name] = frame.names[name]
         then = self._side(node.body, condition.text, condition.level == STATIC)
         first, frame.names = frame.names, dict(start)
         for name, value in first.items():
@@ -258,7 +267,6 @@ class Loops(Memory):
                     frame.names[name] = start[name]
         otherwise = self._side(node.orelse, "!(%s)" % condition.text, condition.level == STATIC, first, start)
         second, frame.carried = frame.names, carried
-        del shared
         statement: Dict[str, Any] = {"op": "if", "condition": condition.text, "then": then}
         if otherwise:
             statement["else"] = otherwise

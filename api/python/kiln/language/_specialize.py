@@ -376,5 +376,6 @@ def _evaluated(text: str, source: Source) -> Any:
     names.update(source._names)
     try:
         return eval(text, names)  # noqa: S307 - the author's own annotation, as Python itself evaluates it
-    except Exception:  # noqa: BLE001
-        return None
+    except Exception as error:  # noqa: BLE001 - whatever the author's expression raises
+        raise KernelError("the annotation %s cannot be evaluated: %s" % (text, error), source.place(source.tree),
+                          "names in annotations are the module's; without `from __future__ import annotations` also those of the function around") from None

@@ -75,6 +75,7 @@ class Tracer(Loops):
             raise Mistake("functions call each other more than 32 deep", "a kernel has no recursion")
         frame = Frame(source)
         frame.names.update(arguments)
+        frame.borrowed = {name for name, value in arguments.items() if isinstance(value, Tile) and value.by_value}
         outer, self.product_names = self.product_names, _scan.product_operands(source.tree)
         self.frames.append(frame)
         try:
@@ -183,7 +184,8 @@ class Tracer(Loops):
             present = self.eval(ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target))
             value = self.eval(node.value)
             result = self.operate(op, present, value)
-            if isinstance(present, Tile) and same_shape(present.shape, getattr(result, "shape", ())) and node.target.id not in self.frame.carried:
+            own = isinstance(present, Tile) and node.target.id not in self.frame.carried and node.target.id not in self.frame.borrowed
+            if own and same_shape(present.shape, getattr(result, "shape", ())):
                 self.write(present, result)
                 return
             self.bind(node.target, result)
@@ -227,6 +229,8 @@ class Tracer(Loops):
             values = list(value) if isinstance(value, (tuple, list)) else None
             if values is None or len(values) != len(target.elts):
                 self.fail("%d names for %s" % (len(target.elts), "%d values" % len(values) if values is not None else describe(value)), target)
+            if any(getattr(part, "id", None) in self.frame.carried for part in target.elts):
+                values = [values[0]] + [self.held(v) for v in values[1:]]  # type: ignore[index]
             for part, item in zip(target.elts, values or []):
                 self.hint = getattr(part, "id", "t")
                 self.bind(part, item)
@@ -252,6 +256,7 @@ class Tracer(Loops):
             frame.names[name] = carried
             return
         frame.names[name] = self.owned(value, name)
+        frame.borrowed.discard(name)
         frame.gone.pop(name, None)
 
     def owned(self, value: Any, name: str) -> Any:
@@ -274,6 +279,12 @@ class Tracer(Loops):
         if isinstance(value, Tile):
             value.fresh = False
         return value
+
+    def held(self, value: Any) -> Any:
+        """The value as it is now, whatever is written next."""
+        if isinstance(value, Tile) and value.by_value and not value.fresh:
+            value = value.read()
+        return self.tile(value) if isinstance(value, (Dot, Region)) or isinstance(value, Expr) and value.reads else value
 
     def _written(self, value: Expr) -> bool:
         params = self.info["params"]
