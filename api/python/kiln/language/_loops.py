@@ -94,6 +94,7 @@ class Loops(Memory):
             raise Mistake("a bound that depends on a tile's element", "a bound is the same for the whole block; tl.load of one element with a uniform index is")
         variable = self.builder.claim(node.target.id)
         index = index_expr(variable)
+        self.views.ranges.loop(variable, low, high, step)
         before = self._enter(node, low, index, step)
         statement: Dict[str, Any] = {"op": "for", "var": variable, "from": low.text, "to": high.text, "step": step.text, "kind": over.kind}
         if over.stages is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
+from . import _views
 from ._arithmetic import Mistake, broadcast, broadcast_shape, cast, constant, index_of, is_number, same_shape, shape_text, truth
 from ._builder import Builder
 from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Dim, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, dim, index_expr
@@ -29,6 +30,7 @@ class Memory:
     scope: Optional[MapScope]
     product_names: Any
     grid_uses: Dict[int, List[Tuple[Poly, Poly, Any, str]]]
+    views: _views.Views
 
     # -- as an expression, as a tile
 
@@ -360,9 +362,14 @@ class Memory:
             condition = broadcast(condition, shape)
             self._note_bounds(condition)
         if not shape and offset.level < ELEMENT and condition is None:
+            self.views.saw(_views.Access(param, offset, None, shape, False))
             return Expr(param.dtype, "%s[%s]" % (param.name, offset.text), (), UNIFORM, None, offset.reads | {param.name})
         fill = cast(self.operand(0 if other is None else other), param.dtype)
         space = "shared" if hint in self.product_names else "fragment"
+        access = _views.Access(param, offset, condition, shape, not fill.shape and fill.level < ELEMENT and not fill.reads)
+        if self.views.of(param) is not None:
+            return _views.load(self, access, None if condition is None or other is None else fill.text, hint, space)
+        self.views.saw(access)
         made = self.builder.alloc(hint, space, param.dtype, shape, True)
         region = self._contiguous(param, offset, condition, shape)
         if region is not None and not fill.shape and fill.level < ELEMENT and not fill.reads:
@@ -396,6 +403,10 @@ class Memory:
         if isinstance(condition, Expr):
             condition = broadcast(condition, shape)
             self._note_bounds(condition)
+        access = _views.Access(param, offset, condition, shape, not atomic)
+        if self.views.of(param) is not None:
+            return _views.store(self, access, value, expr)
+        self.views.saw(access)
         region = None if atomic else self._contiguous(param, offset, condition, shape)
         if region is not None:
             return self.store_region_flat(region, value, expr)

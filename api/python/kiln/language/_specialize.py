@@ -53,9 +53,11 @@ class Specializer:
         values: what is known of each parameter: an ArraySpec, a number, a constant (of a constexpr parameter), None.
         launch: ``grid`` (extents, or None to infer them), ``threads``, ``name``.
         target: the target that is compiled for, as text.
+        views: parameters that are declared as matrices (_views.py), decided by an earlier reading; None on the first one.
     """
 
-    def __init__(self, function: Any, values: Dict[str, Any], launch: Dict[str, Any], target: str, dynamic: bool = True) -> None:
+    def __init__(self, function: Any, values: Dict[str, Any], launch: Dict[str, Any], target: str, dynamic: bool = True,
+                 views: Optional[Dict[str, Any]] = None) -> None:
         self.source = Source(function)
         self.values, self.launch, self.target, self.dynamic = values, launch, target, dynamic
         self.builder = Builder(_program_name(launch.get("name") or function.__name__))
@@ -64,7 +66,8 @@ class Specializer:
         self.out = Program()
         self.names: Dict[str, Any] = {}
         self.info: Dict[str, Any] = {"params": self.out.params, "symbol": self.symbol, "sequence": None, "sequence_used": self._use_sequence,
-                                     "target": target.split(":")[0], "grid": launch.get("grid")}
+                                     "target": target.split(":")[0], "grid": launch.get("grid"), "views": views}
+        self.views = views
 
     def run(self) -> Program:
         for name in ("i0", "i1", "i2", "i3"):
@@ -77,6 +80,9 @@ class Specializer:
             except Mistake as mistake:
                 raise KernelError(mistake.message, self._place_of(name), mistake.hint) from None
         self._read()
+        decided = self.reader.views.decide() if self.views is None and len(self.builder.launches) == 1 else None
+        if decided:
+            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, decided).run()
         return self._finish()
 
     def _place_of(self, name: str) -> Place:
@@ -107,6 +113,8 @@ class Specializer:
             return self.tensor(name, None, value)
         if isinstance(value, bool) or value is None or isinstance(value, (str, DType, tuple)):
             return value
+        if isinstance(value, int) and name in self.launch.get("scalars", ()):
+            return self.scalar(name, "i32" if 0 <= value < 2 ** 31 else "i64")
         if isinstance(value, int):
             return self.size(name, value)
         if isinstance(value, float):
@@ -258,6 +266,7 @@ class Specializer:
                 raise KernelError("the element type of %s is not known: it is never written" % tile["name"], tile["_at"], "give it with dtype=")
 
     def _finish(self) -> Program:
+        self.builder.constraints += self.reader.views.constraints()
         for entry in self.builder.params:
             param = entry.pop("param", None)
             if param is not None:
@@ -279,7 +288,9 @@ class Specializer:
         access = "readwrite" if param.atomic or (param.read and param.written) else "write" if param.written else "read"
         shape: Tuple[Any, ...] = param.shape
         entry: Dict[str, Any] = {"dtype": param.dtype}
-        if param.mode == "flat":
+        if self.reader.views.declare(param, entry):
+            pass
+        elif param.mode == "flat":
             total = Poly.of(1)
             for n in shape:
                 total = total * Poly.of(n)

@@ -14,6 +14,7 @@ from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Dot, Expr, Param, Poi
 from ._loops import Frame, Loops, Parallel, Range
 from ._memory import MapScope, describe
 from ._source import Source
+from ._views import Views
 from ._types import BlockLayout, Builtin, DType, Symbol, Value, as_dtype, constexpr
 
 Operation = Callable[..., Any]
@@ -51,6 +52,7 @@ class Tracer(Loops):
     def __init__(self, builder: Builder, operations: Dict[str, Operation], info: Dict[str, Any]) -> None:
         self.builder, self.operations, self.info = builder, operations, info
         self.scope: Optional[MapScope] = None
+        self.views = Views(builder, info.get("grid"), info.get("views"))
         self.grid_uses: Dict[int, List[Any]] = {}
         self.product_names: Any = set()
         self.program_ids: Dict[int, Any] = {}

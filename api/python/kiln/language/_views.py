@@ -14,8 +14,9 @@ import ast
 import re
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
+from ._arithmetic import Mistake
 from ._builder import Builder
-from ._expr import ELEMENT, Expr, Param, Poly, index_expr
+from ._expr import ELEMENT, Expr, Param, Poly, Region, Transposed, index_expr
 from ._ranges import Ranges
 
 Bound = Tuple[Poly, Poly]
@@ -78,7 +79,8 @@ class Views:
             if accesses[0].param.atomic or not all(a.plain and len(a.shape) == 2 for a in accesses):
                 continue
             view = self._candidate(accesses)
-            if view is not None and all(self.place(view, a.offset, a.condition, a.shape) is not None for a in accesses):
+            placed = [] if view is None else [self.place(view, a.offset, a.condition, a.shape) for a in accesses]
+            if view is not None and all(p is not None and not p.wrapped for p in placed):
                 found[name] = view
         return found
 
@@ -264,8 +266,33 @@ class Views:
         return ["%s == %d" % (w, self.builder.known[w]) for w in sorted(words) if w in self.builder.symbols and isinstance(self.builder.known.get(w), int)]
 
 
-def start_of(poly: Poly) -> Expr:
-    return index_expr(poly)
+# -- statements
+
+
+def load(memory: Any, access: Access, fill: Optional[str], hint: str, space: str) -> Any:
+    """A viewed parameter's elements as a tile; transposed where the tile's first axis runs along the columns."""
+    region, swapped = _region(memory, access)
+    made = memory.builder.alloc(hint, space, access.param.dtype, region.shape, True)
+    memory.copy_region(region, made, fill)
+    return Transposed(made) if swapped else made
+
+
+def store(memory: Any, access: Access, value: Any, expr: Expr) -> None:
+    region, swapped = _region(memory, access)
+    if swapped:
+        expr = expr.moved({0: "$1", 1: "$0"}, (expr.shape[1], expr.shape[0]))
+        value = None
+    memory.store_region_flat(region, value, expr)
+
+
+def _region(memory: Any, access: Access) -> Tuple[Region, bool]:
+    view = memory.views.of(access.param)
+    placed = memory.views.place(view, access.offset, access.condition, access.shape)
+    if placed is None:
+        raise Mistake("this access of %s is not the one that was read before" % access.param.name)
+    shape = access.shape[::-1] if placed.swapped else access.shape
+    limit = [None if n is None else index_expr(n) for n in placed.limit]
+    return Region(access.param, [index_expr(s) for s in placed.start], [True, True], shape, limit), placed.swapped
 
 
 def _grouped(poly: Poly) -> str:
