@@ -89,7 +89,7 @@ class Staged:
         self._back: List[Tuple[Any, Array]] = []
         self._own: List[Array] = []
 
-    def array(self, name: str, value: Any, dtype: str, shape: Tuple[int, ...], written: bool, read: bool) -> Array:
+    def array(self, name: str, value: Any, dtype: str, shape: Tuple[int, ...], written: bool) -> Array:
         """The argument for a tensor parameter of this type and shape.
 
         Raises:

@@ -41,6 +41,7 @@ class KernelError(ProgramInvalid):
                  diagnostics: Optional[List[Dict[str, Any]]] = None) -> None:
         super().__init__(message, diagnostics=diagnostics)
         self.place, self.hint = place, hint
+        self.calls: List[Place] = []           # where the functions around the mistake were called, the innermost first
         self.file = place.file if place else None
         self.line = place.line if place else None
         self.column = place.column if place else None
@@ -50,6 +51,7 @@ class KernelError(ProgramInvalid):
         lines = [head] + (self.place.render() if self.place else [])
         if self.hint:
             lines.append("  hint: " + self.hint)
+        lines += ["  called at %s: %s" % (call, call.text.strip()) for call in self.calls]
         return "\n".join(lines)
 
 

@@ -225,7 +225,7 @@ def _serves(program: Program, specs: Mapping[str, Any]) -> bool:
         if not builder.value_of(constraint):
             return False
     for name, param in program.params.items():
-        spec = specs.get(name)
+        spec = specs.get(program.arguments[name])
         if isinstance(spec, ArraySpec) and any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(param.shape, spec.shape)):
             return False
     return True
@@ -242,7 +242,7 @@ def bindings_of(program: Program, specs: Mapping[str, Any], launch: Mapping[str,
         if isinstance(where, str):
             bindings[symbol] = specs[where]
     for name, param in program.params.items():
-        spec = specs.get(name)
+        spec = specs.get(program.arguments[name])
         if not isinstance(spec, ArraySpec):
             continue
         for axis, extent in enumerate(param.shape):
@@ -314,15 +314,14 @@ class CompiledKernel:
             arguments: Dict[str, Any] = {}
             for tensor in self._loaded.info["tensors"]:
                 name = tensor["name"]
-                param = self._program.params.get(name)
-                if name not in values:
-                    raise errors.InvalidArgument("the argument %s is missing" % name)
+                param, argument = self._program.params.get(name), self._program.arguments[name]
+                if argument not in values:
+                    raise errors.InvalidArgument("the argument %s is missing" % argument)
                 if param is None:
-                    arguments[name] = values[name]
+                    arguments[name] = values[argument]
                     continue
                 shape = tuple(self._extent(n) for n in param.shape)
-                written = tensor["access"] != "read"
-                arguments[name] = staged.array(name, values[name], tensor["dtype"], shape, written, tensor["access"] != "write")
+                arguments[name] = staged.array(argument, values[argument], tensor["dtype"], shape, tensor["access"] != "read")
             with self._located():
                 result = act(arguments)
             staged.finish()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from . import _scan
 from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
@@ -128,8 +128,7 @@ class Loops(Memory):
             advance = self._advance(node, name, value)
             if advance is not None:
                 before["steps"][name] = advance
-                done = binary("//", binary("-", index, low), step)
-                frame.names[name] = self.advanced(value, advance, done)
+                frame.names[name] = self.advanced(value, advance, lambda amount: self._grown(amount, index, low, step))
             elif isinstance(value, Tile):
                 if value.by_value:
                     frame.carried[name] = self._own(name, value)
@@ -184,15 +183,24 @@ class Loops(Memory):
         expr = self.expr(amount)
         return expr if expr.dtype not in ("f16", "bf16", "f32", "f64", "bool") and not expr.reads else None
 
-    def advanced(self, value: Any, amount: Any, times: Any) -> Any:
-        """``value`` after ``times`` steps of ``amount``."""
+    def _grown(self, amount: Any, index: Expr, low: Expr, step: Expr) -> Any:
+        """What steps of ``amount`` add up to when a loop from ``low`` by ``step`` is at ``index``."""
+        gone = binary("-", index, low)
+        by = index_of(amount)
+        assert by.poly is not None and step.poly is not None
+        exact = by.poly.divided(step.poly)
+        if exact is not None and not by.shape:
+            return binary("*", Expr("index", None, (), max(by.level, step.level), exact, by.reads), gone)
+        return binary("*", by, binary("//", gone, step))
+
+    def advanced(self, value: Any, amount: Any, grown: Callable[[Any], Any]) -> Any:
+        """``value`` after steps of ``amount``, which ``grown`` adds up."""
         if isinstance(value, BlockPointer):
-            offsets = [self.expr(binary("+", o, binary("*", a if is_number(a) else self.expr(a), times))) for o, a in zip(value.offsets, amount)]
+            offsets = [self.expr(binary("+", o, grown(a if is_number(a) else self.expr(a)))) for o, a in zip(value.offsets, amount)]
             return BlockPointer(value.param, value.shape, value.strides, offsets, value.block, value.base)
-        grown = binary("*", amount, times)
         if isinstance(value, Pointer):
-            return Pointer(value.param, self.expr(binary("+", value.offset, index_of(grown))))
-        return binary("+", value, grown)
+            return Pointer(value.param, self.expr(binary("+", value.offset, index_of(grown(amount)))))
+        return binary("+", value, grown(amount))
 
     def _leave(self, node: ast.For, before: Dict[str, Any], low: Expr, high: Expr, step: Expr, variable: str) -> None:
         frame = self.frame
@@ -200,7 +208,7 @@ class Loops(Memory):
         for name, value in list(frame.names.items()):
             if name in before["steps"]:
                 trips = binary("max", ceildiv(binary("-", high, low), step), 0)
-                frame.names[name] = self.advanced(before["names"][name], before["steps"][name], trips)
+                frame.names[name] = self.advanced(before["names"][name], before["steps"][name], lambda amount, n=trips: binary("*", amount, n))
             elif self._names_variable(value, variable):
                 del frame.names[name]
                 frame.gone[name] = "%s is known only inside the loop that sets it" % name

@@ -43,6 +43,7 @@ class Program:
         self.grid: List[str] = []
         self.grid_from: List[str] = []
         self.extents: Dict[str, Any] = {}
+        self.arguments: Dict[str, str] = {}    # the parameter that the author wrote, by its name in the program
 
 
 class Specializer:
@@ -56,14 +57,18 @@ class Specializer:
         views: parameters that are declared as matrices (_views.py), decided by an earlier reading; None on the first one.
     """
 
+    builder_class: Any = Builder   # another style of kernels has others
+    reader_class: Any = Reader
+    program_class: Any = Program
+
     def __init__(self, function: Any, values: Dict[str, Any], launch: Dict[str, Any], target: str, dynamic: bool = True,
                  views: Optional[Dict[str, Any]] = None) -> None:
         self.source = Source(function)
         self.values, self.launch, self.target, self.dynamic = values, launch, target, dynamic
-        self.builder = Builder(_program_name(launch.get("name") or function.__name__))
+        self.builder = self.builder_class(_program_name(launch.get("name") or function.__name__))
         self.builder.layout_entry = layout_entry
         self.builder.known["target.wave"] = wave_of(target)
-        self.out = Program()
+        self.out = self.program_class()
         self.names: Dict[str, Any] = {}
         self.info: Dict[str, Any] = {"params": self.out.params, "symbol": self.symbol, "sequence": None, "sequence_used": self._use_sequence,
                                      "target": target.split(":")[0], "grid": launch.get("grid"), "views": views}
@@ -133,14 +138,14 @@ class Specializer:
 
     def scalar(self, name: str, dtype: str) -> Expr:
         claimed = self.builder.claim(name)
+        self.out.arguments[claimed] = name
         self.builder.params.append({"name": claimed, "scalar": True, "dtype": dtype})
         self.out.scalars[claimed] = dtype
-        if dtype in ("i32", "i64", "u32", "u64", "i16", "i8", "u16", "u8"):
-            return Expr(dtype, claimed, (), UNIFORM)
         return Expr(dtype, claimed, (), UNIFORM)
 
     def tensor(self, name: str, annotation: Optional[Buffer], spec: Optional[ArraySpec]) -> Param:
         claimed = self.builder.claim(name)
+        self.out.arguments[claimed] = name
         if annotation is not None and spec is not None and len(annotation.shape) != len(spec.shape):
             raise Mistake("%s has %d axes, and the array that is passed %d" % (name, len(annotation.shape), len(spec.shape)), "its shape is %s" % (spec.shape,))
         dtype = annotation.dtype.name if annotation is not None and annotation.dtype is not None else spec.dtype if spec is not None else "f32"
@@ -238,17 +243,16 @@ class Specializer:
         return dim(self.symbol(Symbol(word, dynamic=True), (name, axis), now).poly)
 
     def _use_sequence(self) -> Expr:
-        param = self.out.params[self.sequence_of]  # type: ignore[index]
+        param = self.names[self.sequence_of]  # type: ignore[index]
         extent = param.shape[len(param.shape) - 2]
-        for word in (str(extent),):
-            if word in self.builder.symbols and word not in self.out.sequence:
-                self.out.sequence.append(word)
+        if str(extent) in self.builder.symbols and str(extent) not in self.out.sequence:
+            self.out.sequence.append(str(extent))
         return index_expr(extent, STATIC)
 
     # -- reading and finishing
 
     def _read(self) -> None:
-        reader = Reader(self.builder, OPERATIONS, self.info)
+        reader = self.reader_class(self.builder, OPERATIONS, self.info)
         before, reading.same = reading.same, self.builder.same
         self.reader = reader
         try:

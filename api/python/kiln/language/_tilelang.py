@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, List, Optional, Tuple, Union
 
-from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, same_shape, shape_text, where
-from ._expr import STATIC, Dim, Expr, Param, Poly, Region, Tile, dim, index_expr
+from ._arithmetic import Mistake, binary, cast, constant, is_number
+from ._expr import STATIC, Expr, Param, Tile, index_expr
 from ._loops import Parallel, Range
 from ._memory import describe
-from ._operations import OPERATIONS, alloc, dims, dtype_name, operation
+from ._operations import OPERATIONS, alloc, dtype_name, operation
 from ._types import DTYPES
 
 Reader = Any  # kiln.tilelang's, which knows what these need
@@ -282,6 +282,3 @@ def _sync_threads(t: Reader, *_: Any, **__: Any) -> None:
     if t.scope is None:
         t.builder.emit({"op": "sync"})
 
-
-__all__ = ["Access", "Any", "Decoded", "Dict", "Dim", "KernelFrame", "Poly", "Region", "Variable", "as_dim", "ceildiv", "dim", "dims", "index_of",
-           "same_shape", "shape_text", "where"]

@@ -97,7 +97,12 @@ class Tracer(Loops):
             raise Mistake("%s(): %s" % (function.__name__, error)) from None
         bound.apply_defaults()
         arguments = {k: (v.value if isinstance(v, constexpr) else v) for k, v in bound.arguments.items()}
-        return self._read_function(Source(function), arguments)
+        try:
+            return self._read_function(Source(function), arguments)
+        except KernelError as error:
+            if self.builder.place is not None:
+                error.calls.append(self.builder.place)
+            raise
 
     # -- statements
 

@@ -7,10 +7,10 @@ from typing import Any, Dict, List, Optional
 
 from ..language import _scan
 from ..language._access import Reader
-from ..language._arithmetic import Mistake, binary, constant, is_number, truth
-from ..language._expr import ELEMENT, STATIC, UNIFORM, Expr, Param, Region, Tile, index_expr
+from ..language._arithmetic import Mistake, is_number, truth
+from ..language._expr import ELEMENT, STATIC, Expr, Param, Poly, Region, Tile, index_expr
 from ..language._loops import Parallel, Range
-from ..language._memory import describe
+from ..language._memory import _spread
 from ..language._tilelang import Access, Decoded, Variable
 from ..language._types import DTYPES, as_dtype
 from ._functions import Operation
@@ -107,6 +107,14 @@ class TileReader(Reader):
             raise Mistake("this is known only from elements of a tile, or of a tensor that this kernel writes: %s" % expr.text,
                           "bounds, branches and places of copies come from sizes, block positions, and elements of tensors that are only read")
         return self.let(expr, name)
+
+    def spread(self, items: List[Any], rank: int, name: str) -> List[Any]:
+        """One item an axis: ``...`` and missing axes are whole."""
+        return _spread(items, rank, name)
+
+    def dim_value(self, extent: Any) -> Any:
+        """An extent as a value."""
+        return index_expr(extent, STATIC) if isinstance(extent, Poly) else extent
 
     def operand(self, value: Any) -> Any:
         if isinstance(value, dtype):
@@ -266,5 +274,3 @@ def _only_numbers(body: List[ast.stmt]) -> bool:
             return False
     return bool(_scan.assigned(body))
 
-
-__all__ = ["TileReader", "binary", "constant", "describe", "index_expr", "UNIFORM"]

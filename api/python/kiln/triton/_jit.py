@@ -39,13 +39,15 @@ class JITFunction(Kernel):
             return self.warmup(*args, grid=grid, device=device, **kwargs)
         return self._run(grid, *args, device=device, **kwargs)
 
-    def warmup(self, *args: Any, grid: Any, device: Optional[str] = None, **kwargs: Any) -> CompiledKernel:
+    def warmup(self, *args: Any, grid: Any, device: Optional[str] = None, target: Optional[str] = None, **kwargs: Any) -> CompiledKernel:
         """Compiles it for arguments like these, arrays or specs such as ``"f16[64, 128]"``, and does not run it.
 
-        Its resources are in ``.explain()["resources"]``.
+        Without ``target`` (``"gfx942"`` …) for what ``device`` needs. Its resources are in ``.explain()["resources"]``.
         """
         values, launch = self.bind(args, dict(kwargs), grid)
-        return self.compiled(values, launch, None, device or default_device())
+        if device is None and target is None:
+            device = default_device()
+        return self.compiled(values, launch, target, device)
 
 
 def jit(fn: Any = None, *, version: Any = None, repr: Any = None, launch_metadata: Any = None, do_not_specialize: Iterable[Any] = (),  # noqa: A002
