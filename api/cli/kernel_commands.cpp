@@ -61,7 +61,16 @@ void print_lds_rows(const Json& report) {
   if (inferred) std::cout << "* by a bank rule that is not published for this target\n";
 }
 
+void print_symbols(const Json& report) {
+  if (report["symbols"].empty()) return;
+  std::cout << "\ndynamic symbols: one object serves all their values\n";
+  std::vector<std::vector<std::string>> rows{{"symbol", "min", "max", "multiple of"}};
+  for (const auto& s : report["symbols"]) rows.push_back({text_of(s["name"]), text_of(s["min"]), text_of(s["max"]), text_of(s["multiple_of"])});
+  print_table(rows);
+}
+
 void print_explanation(const Json& report, bool with_source) {
+  print_symbols(report);
   std::cout << "\nresources\n";
   print_resources(report);
   print_tiles(report);

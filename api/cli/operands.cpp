@@ -112,6 +112,19 @@ Result<std::string> device_target(Context& context, const std::string& device) {
   return answer["devices"].at(0).value("target", "");
 }
 
+// What --set says of the kernel's dynamic symbols.
+Result<Json> symbol_values(Context& context, const Json& symbols, const Json& set) {
+  Json values = Json::object();
+  for (const auto& symbol : symbols) {
+    const auto name = symbol.value("name", "");
+    const auto range = std::to_string(symbol.value("min", std::int64_t(0))) + " to " + std::to_string(symbol.value("max", std::int64_t(0)));
+    if (!set.contains(name))
+      return context.usage_error("the symbol " + name + " is dynamic, and a launch needs its value: --set " + name + "=NUMBER, " + range);
+    KILN_TRY(values[name], protocol::parse_json(set[name].get<std::string>(), protocol::Limits{}));  // the compile has seen that it is one
+  }
+  return values;
+}
+
 }  // namespace
 
 void RunOptions::add_to(CLI::App& command) {
@@ -169,6 +182,7 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
     KILN_TRY(run.params["target"], device_target(context, options.device));
   }
   KILN_TRY(run.outcome, context.ask("kernel.compile", run.params));
+  KILN_TRY(run.symbols, symbol_values(context, run.outcome["symbols"], run.params["set"]));
   const auto& tensors = run.outcome["tensors"];
   KILN_CHECK(check_names(run.named.inputs, tensors, "--input", false));
   KILN_CHECK(check_names(run.named.outputs, tensors, "--output", false));

@@ -51,6 +51,7 @@ struct Prepared {
   Named named;
   std::vector<Operand> operands;
   std::string capture;           // the file that the launch goes to; "": none
+  protocol::Json symbols = protocol::Json::object();  // values of the kernel's dynamic symbols
   [[nodiscard]] protocol::Json arguments() const;   // "args" of a launch
   [[nodiscard]] protocol::Json seeds() const;       // "seeds" of a launch
   [[nodiscard]] Status write_outputs() const;       // --output; an error where the capture is not there

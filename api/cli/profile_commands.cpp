@@ -67,6 +67,7 @@ int profile_command(Context& context, const ProfileOptions& options) {
   request.erase("explain_key");
   request["device"] = options.run.device;
   request["args"] = run->arguments();
+  if (!run->symbols.empty()) request["symbols"] = run->symbols;
   request["seeds"] = run->seeds();
   options.run.add_switches(request);
   auto answer = context.ask("kernel.profile", std::move(request));

@@ -4,6 +4,7 @@
 
 #include "api/cli/backend.hpp"
 #include "engine/base/memory_left.hpp"
+#include "engine/ir/bound/symbols.hpp"
 #include "api/service/report.hpp"
 #include "engine/profile/launch_counters.hpp"
 
@@ -79,7 +80,7 @@ Result<device::LaunchReport> launch_and_wait(device::Device& device, const Loade
 Status interpret(jit::Session& session, const Launchable& launch, const Loaded& loaded, const bound::Program& program, RunResult& result) {
   std::vector<jit::Session::VerifyArgument> before, after;
   std::vector<UniqueFd> held;
-  for (std::size_t i = 0; i < launch.arguments.size(); ++i) {
+  for (std::size_t i = 0; i < program.tensors.size() && i < launch.arguments.size(); ++i) {  // symbols' values are behind them
     if (launch.metadata.tensors[i].scalar) {
       before.push_back({-1, 0, 0, launch.arguments[i]});
       after.push_back(before.back());
@@ -238,7 +239,9 @@ Result<CapturedProgram> captured_program(const capture::Capture& capture) {
 Result<bound::Program> bind_captured(const CapturedProgram& program, const std::string& target) {
   KILN_TRY(const auto parsed, target::parse_target(target));
   Budget budget(std::int64_t(1) << 28, {}, interrupt_token());
-  return specialize::specialize(*program.program, program.bindings, parsed, budget);
+  KILN_TRY(const auto bound, specialize::specialize(*program.program, program.bindings, parsed, budget));
+  KILN_TRY(const auto values, specialize::symbol_values(bound.symbols, program.bindings.set));
+  return bound::with_values(bound, values);
 }
 
 Result<Json> compare_runs(const capture::CaptureFile& file, const RunResult& replayed) {

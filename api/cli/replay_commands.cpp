@@ -133,7 +133,7 @@ Status shrink_capture(Context& context, jit::Session& session, const capture::Ca
   value["shrunk"] = {{"file", path}, {"before", shrunk.before}, {"after", shrunk.after}, {"tries", shrunk.tries},
                      {"recompiled", shrunk.recompiled}, {"note", shrunk.note}};
   Json grids = Json::array();
-  for (const auto& launch : shrunk.launch.metadata.launches) grids.push_back(launch.grid);
+  for (const auto& launch : shrunk.launch.metadata.launches) grids.push_back(bound::values(launch.grid));
   value["shrunk"]["grids"] = std::move(grids);
   return ok();
 }

@@ -28,6 +28,7 @@ Result<Json> run_kernel(Context& context, const Timing& timing) {
     request.erase("explain_key");
     request["device"] = options.device;
     request["args"] = run.arguments();
+    if (!run.symbols.empty()) request["symbols"] = run.symbols;
     request["seeds"] = run.seeds();
     options.add_switches(request);
     KILN_TRY(auto answer, context.ask(check ? "kernel.verify" : "kernel.launch", std::move(request)));

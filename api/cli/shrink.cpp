@@ -4,6 +4,8 @@
 #include <charconv>
 
 #include "api/cli/backend.hpp"
+#include "engine/compile/launch_sizes.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::cli {
 
@@ -70,26 +72,26 @@ std::string sizes_text(const Sizes& sizes) {
 
 // The part of `from` that lies within the smaller tensor, by index; elements that the larger one lacks are 0.
 Bytes crop(const compile::TensorInfo& from, const Bytes& bytes, const compile::TensorInfo& to) {
-  Bytes out(std::size_t(std::max<std::int64_t>(to.bytes, 0)), 0);
+  Bytes out(std::size_t(std::max<std::int64_t>(to.bytes.value(), 0)), 0);
   const auto rank = to.shape.size();
   const auto step = std::int64_t(dtype_bytes(to.dtype));
   if (from.shape.size() != rank || from.dtype != to.dtype || from.strides.size() != rank || to.strides.size() != rank) return out;
-  if (std::any_of(to.shape.begin(), to.shape.end(), [](auto n) { return n <= 0; })) return out;
+  if (std::any_of(to.shape.begin(), to.shape.end(), [](const auto& n) { return n.value() <= 0; })) return out;
   std::vector<std::int64_t> index(rank, 0);
   for (;;) {
     std::int64_t source = 0, target = 0;
     bool inside = true;
     for (std::size_t i = 0; i < rank; ++i) {
-      inside = inside && index[i] < from.shape[i];
-      source += index[i] * from.strides[i];
-      target += index[i] * to.strides[i];
+      inside = inside && index[i] < from.shape[i].value();
+      source += index[i] * from.strides[i].value();
+      target += index[i] * to.strides[i].value();
     }
     source *= step;
     target *= step;
     if (inside && source >= 0 && target >= 0 && source + step <= std::int64_t(bytes.size()) && target + step <= std::int64_t(out.size()))
       std::memcpy(out.data() + target, bytes.data() + source, std::size_t(step));
     std::size_t axis = rank;
-    while (axis > 0 && ++index[axis - 1] == to.shape[axis - 1]) index[--axis] = 0;
+    while (axis > 0 && ++index[axis - 1] == to.shape[axis - 1].value()) index[--axis] = 0;
     if (axis == 0) return out;
   }
 }
@@ -162,14 +164,20 @@ class Shrinker {
     const auto set = request.bindings.set;
     auto compiled = session_.compile_now(std::move(request));
     if (!compiled) return compiled.error().code == ErrorCode::cancelled ? Result<bool>(std::move(compiled).error()) : Result<bool>(false);
-    Launchable launch{compiled->kernel->metadata, compiled->kernel->stored->object, {}};
+    const auto values = specialize::symbol_values(compiled->program->symbols, set);
+    if (!values) return false;
+    KILN_TRY(auto metadata, compile::with_values(compiled->kernel->metadata, *values));
+    Launchable launch{std::move(metadata), compiled->kernel->stored->object, {}};
     if (launch.metadata.tensors.size() != full_.metadata.tensors.size()) return false;
-    for (std::size_t i = 0; i < launch.metadata.tensors.size(); ++i) {
+    const std::size_t parameters = launch.metadata.tensors.size() - values->size();
+    for (std::size_t i = 0; i < parameters; ++i) {
       auto& to = launch.metadata.tensors[i];
       to.name = full_.metadata.tensors[i].name;
       launch.arguments.push_back(to.scalar ? full_.arguments[i] : crop(full_.metadata.tensors[i], full_.arguments[i], to));
     }
-    return run_and_keep(std::move(launch), compiled->program.get(), set);
+    for (const auto value : *values) launch.arguments.push_back(compile::symbol_argument(value));
+    KILN_TRY(const auto program, bound::with_values(*compiled->program, *values));
+    return run_and_keep(std::move(launch), &program, set);
   }
 
   Result<bool> by_symbols() {
@@ -199,7 +207,7 @@ class Shrinker {
     if (faulty == launches.end()) return Error(ErrorCode::unsupported, "the fault names no grid of the kernel that could be made smaller");
     const auto which = std::size_t(faulty - launches.begin());
     Sizes sizes;
-    for (std::size_t i = 0; i < faulty->grid.size() && i < 3; ++i) sizes.push_back({std::string("grid.") + "xyz"[i], faulty->grid[i], 1, 1});
+    for (std::size_t i = 0; i < faulty->grid.size() && i < 3; ++i) sizes.push_back({std::string("grid.") + "xyz"[i], faulty->grid[i].value(), 1, 1});
     best_.before = sizes_text(sizes);
     KILN_CHECK(minimize(sizes, [&](const Sizes& tried) -> Result<bool> {
       KILN_TRY(const bool allowed, count_try(tried));

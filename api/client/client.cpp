@@ -197,6 +197,7 @@ Result<Exported> Client::export_event(const std::string& device) {
 
 Result<Json> Client::launch(const std::string& key, const std::string& device, Json args, const LaunchOptions& options) {
   Json params{{"key", key}, {"device", device}, {"args", std::move(args)}};
+  if (!options.symbols.empty()) params["symbols"] = options.symbols;
   if (options.stream != 0) params["stream"] = options.stream;
   if (!options.wait.empty()) params["wait"] = options.wait;
   if (options.event != 0) params["event"] = options.event;

@@ -41,6 +41,7 @@ struct Exported {
 struct LaunchOptions {
   std::int64_t stream = 0;             // of stream.create; 0: the client's own
   std::vector<std::int64_t> wait;      // events that the card waits for
+  protocol::Json symbols = protocol::Json::object();  // values of the kernel's dynamic symbols by name
   std::int64_t event = 0;              // recorded behind the launch, which is answered when it is enqueued; 0: none
   std::chrono::milliseconds deadline{0};
 };

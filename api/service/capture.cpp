@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "engine/ir/types.hpp"
+#include "engine/compile/launch_sizes.hpp"
 
 namespace kiln::service {
 
@@ -92,7 +92,12 @@ Result<UniqueFd> capture_launch(const LaunchRecord& record, const CaptureWish& w
   else c.target = record.kernel->metadata.target;
   c.key = record.kernel->key.hex();
   c.purpose = record.purpose;
-  c.metadata = record.kernel->metadata;
+  bound::SymbolValues values;
+  for (const auto& [name, value] : record.symbols) {
+    c.set[name] = std::to_string(value);
+    values.push_back(value);
+  }
+  KILN_TRY(c.metadata, compile::with_values(record.kernel->metadata, values));
   if (!record.kernel->stored) return Error(ErrorCode::internal, "the kernel's object is not held any more");
   c.object = record.kernel->stored->object;
   c.device = record.device_name;
@@ -116,6 +121,14 @@ Result<UniqueFd> capture_launch(const LaunchRecord& record, const CaptureWish& w
     if (a.after >= 0) {
       KILN_TRY(after.back(), bytes_of(mappings, a.after, a.bytes));
     }
+  }
+  for (const auto& [name, value] : record.symbols) {  // scalars behind the tensors
+    c.metadata.tensors[c.arguments.size()].name = name;
+    capture::Argument argument;
+    argument.scalar = compile::symbol_argument(value);
+    c.arguments.push_back(std::move(argument));
+    before.emplace_back();
+    after.emplace_back();
   }
   return capture::write_capture(c, before, after);
 }

@@ -45,6 +45,7 @@ struct LaunchRecord {
   std::vector<std::pair<std::string, std::string>> switches;
   std::vector<Argument> arguments;
   capture::Outcome outcome;
+  std::vector<std::pair<std::string, std::int64_t>> symbols;  // the dynamic ones, with their values
 };
 // The sealed file. May take seconds. Errors: resource_limit, io_error, out_of_memory.
 Result<UniqueFd> capture_launch(const LaunchRecord& record, const CaptureWish& wish);

@@ -79,7 +79,7 @@ bool answer_from_memo(const CallPtr& call, const std::string& memo, bool want_ob
 // `compilers`: as they were when the request came.
 void answer_outcome(const CallPtr& call, const std::string& memo, std::uint64_t compilers, const jit::CompileOutcome& outcome,
                     const std::shared_ptr<const KernelSource>& source) {
-  const auto rest = outcome_rest(outcome);
+  const auto rest = outcome_rest(outcome, source->bindings.set);
   const auto key_hex = outcome.kernel->key.hex();
   remember_program(*call, key_hex, outcome.program, source);
   if (!memo.empty() && outcome.stored) {
@@ -284,7 +284,13 @@ void kernel_load(const CallPtr& call) {
 
 void kernel_explain(const CallPtr& call) {
   with_kernel(call, [call](const std::shared_ptr<const jit::Kernel>& kernel, const auto& program) {
-    call->answer_text(explain_text(*kernel, program.get()));
+    std::shared_ptr<const KernelSource> source;
+    {
+      std::lock_guard lock(call->state.mutex);
+      const auto& sources = call->connection->sources;
+      if (const auto found = sources.find(kernel->key.hex()); found != sources.end()) source = found->second;
+    }
+    call->answer_text(explain_text(*kernel, program.get(), source ? source->bindings.set : SetValues()));
   });
 }
 

@@ -4,6 +4,7 @@
 #include "api/service/launch_job.hpp"
 #include "api/service/profile_json.hpp"
 #include "api/service/report.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::service {
 
@@ -89,6 +90,8 @@ Result<UniqueFd> make_capture(LaunchJob& job, const capture::Outcome& outcome) {
     }
     record.arguments.back().after = job.after[i].get();
   }
+  const auto& symbols = symbols_of(job.kernel->metadata, job.program.get());
+  for (std::size_t i = 0; i < symbols.size(); ++i) record.symbols.emplace_back(symbols[i].name, job.symbols[i]);
   return capture_launch(record, job.capture);
 }
 
@@ -127,7 +130,9 @@ void answer_verify(const JobPtr& job) {
     if (job->after[i]) after.push_back({job->after[i].get(), 0, a.bytes, {}});
     else after.push_back({a.buffer->mapped_fd(), a.buffer->mapped_offset() + a.offset, a.bytes, {}});
   }
-  auto result = job->call->state.session->verify(*job->program, before, after, job->call->call.deadline,
+  const auto program = bound::with_values(*job->program, job->symbols);
+  if (!program) return job->answer(Error(program.error()));
+  auto result = job->call->state.session->verify(*program, before, after, job->call->call.deadline,
                                                  job->call->call.cancel);
   if (!result) return job->answer(std::move(result).error());
   Json tensors = Json::array();

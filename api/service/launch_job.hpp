@@ -8,6 +8,7 @@
 
 #include "api/service/report.hpp"
 #include "api/service/state.hpp"
+#include "engine/compile/launch_sizes.hpp"
 
 namespace kiln::service {
 
@@ -30,7 +31,9 @@ struct LaunchJob {
   std::string device_name;
   device::Device* device = nullptr;
   jit::LoadedKernelPtr loaded;
-  std::vector<Argument> arguments;
+  bound::SymbolValues symbols;             // of the kernel's dynamic symbols
+  std::shared_ptr<const compile::LaunchSizes> sizes;  // at these; null: the kernel has none
+  std::vector<Argument> arguments;         // of its tensors
   LaunchPurpose purpose = LaunchPurpose::run;
   std::uint64_t stream = 0;                // the connection's name of it
   device::LaunchSettings settings;
@@ -53,6 +56,10 @@ struct LaunchJob {
   [[nodiscard]] const std::string& name(std::size_t index) const {
     return tensor_name(kernel->metadata, program.get(), index);
   }
+  // As they are in this launch.
+  [[nodiscard]] const std::vector<compile::TensorInfo>& tensors() const {
+    return sizes ? sizes->tensors : kernel->metadata.tensors;
+  }
   [[nodiscard]] bool has_argument(const std::string& wanted) const;
   [[nodiscard]] bool copies() const;       // whether the daemon copies a buffer in and out
 };
@@ -62,7 +69,8 @@ using JobPtr = std::shared_ptr<LaunchJob>;
 bool counts(const std::string& device_name);
 
 // launch_parameters.cpp: what a request says, checked; errors are located.
-Status read_arguments(LaunchJob& job);
+Status read_symbols(LaunchJob& job);       // "symbols", or what "set" says of them
+Status read_arguments(LaunchJob& job);     // behind read_symbols
 Status read_settings(LaunchJob& job);      // "switches", of the emulated card
 Status read_events(LaunchJob& job);        // "wait" and "event"
 // The events that a request names, where there are such now. Nothing is checked.

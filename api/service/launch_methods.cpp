@@ -131,6 +131,7 @@ Status submit(const JobPtr& job) {
   KILN_TRY(job->device_name, find_device(call, job->device_name));
   KILN_TRY(job->device, call.state.session->device(job->device_name));
   KILN_CHECK(read_settings(*job));
+  KILN_CHECK(read_symbols(*job));
   KILN_CHECK(read_arguments(*job));
   KILN_CHECK(read_events(*job));
   KILN_TRY(job->capture, read_capture_wish(call.fields));
@@ -145,6 +146,7 @@ Status submit(const JobPtr& job) {
     }
     arguments.push_back(std::move(argument));
   }
+  for (const auto value : job->symbols) arguments.push_back({0, 0, 0, compile::symbol_argument(value)});
   KILN_CHECK(call.not_stopped());
   KILN_CHECK(take_stream_error(call, job->stream));   // loading and copying may have taken long
   give_to_device(job, std::move(arguments));

@@ -5,6 +5,7 @@
 
 #include "api/service/launch_job.hpp"
 #include "engine/base/half.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::service {
 
@@ -70,7 +71,7 @@ Result<Argument> buffer_argument(LaunchJob& job, const Json& value, const compil
     argument.buffer = it->second;
   }
   argument.offset = std::uint64_t(offset);
-  argument.bytes = std::uint64_t(tensor.bytes);
+  argument.bytes = std::uint64_t(tensor.bytes.value());
   argument.access = tensor.access;
   const auto size = argument.buffer->size();
   if (argument.offset > size || argument.bytes > size - argument.offset)
@@ -90,7 +91,7 @@ Result<Argument> buffer_argument(LaunchJob& job, const Json& value, const compil
 
 // Tensors that a kernel writes may not overlap others, unless the program says so.
 Status check_overlaps(const LaunchJob& job) {
-  const auto& tensors = job.kernel->metadata.tensors;
+  const auto& tensors = job.tensors();
   for (std::size_t i = 0; i < tensors.size(); ++i)
     for (std::size_t j = 0; j < tensors.size(); ++j) {
       const auto& a = job.arguments[i];
@@ -136,8 +137,55 @@ Result<std::shared_ptr<CardEvent>> find_event(const LaunchJob& job, const Json& 
 
 }  // namespace
 
+namespace {
+
+std::string promise_of(const bound::Symbol& symbol) {
+  return "an integer from " + std::to_string(symbol.min) + " to " + std::to_string(symbol.max) +
+         (symbol.multiple_of > 1 ? ", a multiple of " + std::to_string(symbol.multiple_of) : "");
+}
+
+// One symbol's value: of "symbols", else of "set" where the request names the program.
+Result<std::int64_t> symbol_value(const LaunchJob& job, const bound::Symbol& symbol, const Json* given) {
+  const auto pointer = "/params/symbols/" + symbol.name;
+  const Json* value = given && given->contains(symbol.name) ? &(*given)[symbol.name] : nullptr;
+  if (value && value->is_number_integer()) return value->get<std::int64_t>();
+  if (value) return argument_error(pointer, "not a size", promise_of(symbol), protocol::dump(*value).substr(0, 80));
+  if (!job.call->fields.has("key") && job.source) {
+    const auto set = specialize::symbol_values({symbol}, job.source->bindings.set);
+    if (set) return set->front();
+  }
+  return argument_error(pointer, "the kernel's dynamic symbol has no value", promise_of(symbol), "nothing");
+}
+
+}  // namespace
+
+Status read_symbols(LaunchJob& job) {
+  const auto& symbols = symbols_of(job.kernel->metadata, job.program.get());
+  const Json* given = nullptr;
+  if (job.call->fields.has("symbols")) {
+    KILN_TRY(given, job.call->fields.object("symbols"));
+    for (const auto& [name, value] : given->items()) {
+      const auto named = [&, &n = name](const bound::Symbol& symbol) { return symbol.name == n; };
+      if (std::none_of(symbols.begin(), symbols.end(), named))
+        return argument_error("/params/symbols/" + name.substr(0, 100), "the kernel has no such dynamic symbol", "", "");
+    }
+  }
+  if (symbols.empty()) return ok();
+  for (const auto& symbol : symbols) {
+    KILN_TRY(const auto value, symbol_value(job, symbol, given));
+    const auto kept = bound::check_values({symbol}, std::vector<std::int64_t>{value});
+    if (!kept)
+      return argument_error("/params/symbols/" + symbol.name, "the program promises another value", promise_of(symbol),
+                            std::to_string(value));
+    job.symbols.push_back(value);
+  }
+  KILN_TRY(auto sizes, compile::sizes_at(job.kernel->metadata, job.symbols));
+  job.sizes = std::make_shared<const compile::LaunchSizes>(std::move(sizes));
+  return ok();
+}
+
 Status read_arguments(LaunchJob& job) {
-  const auto& tensors = job.kernel->metadata.tensors;
+  const auto& tensors = job.tensors();
   const Json* args = job.call->fields.find("args");
   if (!args || !(args->is_object() || args->is_array()))
     return job.call->fields.error("args", "an object by name, or an array in order");

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "api/service/json_text.hpp"
+#include "engine/compile/launch_sizes.hpp"
 
 namespace kiln::service {
 
@@ -44,13 +46,56 @@ void write_lds_rows(JsonText& out, const compile::Metadata& metadata, const boun
   out.end_array();
 }
 
-void write_launches(JsonText& out, const compile::Metadata& metadata) {
+// What a kernel's report is about: the kernel by a program's names, at sizes that are known or not.
+struct Described {
+  const compile::Metadata& metadata;
+  const bound::Program* program = nullptr;
+  std::optional<compile::LaunchSizes> sizes;   // where every symbol has a value
+  [[nodiscard]] const std::vector<bound::Symbol>& symbols() const { return symbols_of(metadata, program); }
+};
+
+Described described(const compile::Metadata& metadata, const bound::Program* program, const SetValues& set) {
+  Described what{metadata, program, {}};
+  const auto values = specialize::symbol_values(what.symbols(), set);
+  if (metadata.symbols.empty() || !values) return what;
+  if (auto sizes = compile::sizes_at(metadata, *values)) what.sizes = std::move(*sizes);
+  return what;
+}
+
+// Numbers, and expressions where symbols decide.
+void write_extents(JsonText& out, std::string_view name, const bound::Extents& extents,
+                   const std::vector<bound::Symbol>& symbols) {
+  out.key(name);
+  out.begin_array();
+  for (const auto& extent : extents)
+    if (extent.is_static()) out.value(extent.value());
+    else out.value(bound::print(extent, symbols));
+  out.end_array();
+}
+
+void write_symbols(JsonText& out, const std::vector<bound::Symbol>& symbols) {
+  out.key("symbols");
+  out.begin_array();
+  for (const auto& symbol : symbols) {
+    out.begin_object();
+    out.field("name", symbol.name);
+    out.field("min", symbol.min);
+    out.field("max", symbol.max);
+    out.field("multiple_of", symbol.multiple_of);
+    out.end_object();
+  }
+  out.end_array();
+}
+
+void write_launches(JsonText& out, const Described& what) {
   out.key("launches");
   out.begin_array();
-  for (const auto& launch : metadata.launches) {
+  for (std::size_t i = 0; i < what.metadata.launches.size(); ++i) {
+    const auto& launch = what.metadata.launches[i];
     out.begin_object();
     out.field("symbol", launch.symbol);
-    out.field("grid", launch.grid);
+    if (what.sizes) out.field("grid", what.sizes->grids[i]);
+    else write_extents(out, "grid", launch.grid, what.symbols());
     out.field("threads", launch.threads);
     out.field("wave", launch.wave);
     out.field("lds_bytes", launch.lds_bytes);
@@ -120,21 +165,22 @@ void write_resources(JsonText& out, const compile::Metadata& metadata) {
   out.end_object();
 }
 
-void write_tensors(JsonText& out, const compile::Metadata& metadata, const bound::Program* program) {
+void write_tensors(JsonText& out, const Described& what) {
+  const auto& tensors = what.sizes ? what.sizes->tensors : what.metadata.tensors;
   out.key("tensors");
   out.begin_array();
-  for (std::size_t i = 0; i < metadata.tensors.size(); ++i) {
-    const auto& t = metadata.tensors[i];
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto& t = tensors[i];
     out.begin_object();
-    out.field("name", tensor_name(metadata, program, i));
+    out.field("name", tensor_name(what.metadata, what.program, i));
     out.field("dtype", dtype_name(t.dtype));
     if (t.scalar) {
       out.field("scalar", true);
     } else {
-      out.field("shape", t.shape);
-      out.field("strides", t.strides);
+      write_extents(out, "shape", t.shape, what.symbols());
+      write_extents(out, "strides", t.strides, what.symbols());
       out.field("access", access_name(t.access));
-      out.field("bytes", t.bytes);
+      if (t.bytes.is_static()) out.field("bytes", t.bytes.value());
       out.field("align_bytes", t.align_bytes);
     }
     out.end_object();
@@ -143,7 +189,7 @@ void write_tensors(JsonText& out, const compile::Metadata& metadata, const bound
 }
 
 // What the short answer and the whole report share.
-void write_kernel(JsonText& out, const jit::Kernel& kernel, const bound::Program* program) {
+void write_kernel(JsonText& out, const jit::Kernel& kernel, const bound::Program* program, const SetValues& set) {
   const auto& metadata = kernel.metadata;
   out.field("key", kernel.key.hex());
   out.field("program", metadata.program);
@@ -152,8 +198,10 @@ void write_kernel(JsonText& out, const jit::Kernel& kernel, const bound::Program
   write_resources(out, metadata);
   out.field("lds_conflict_cycles", metadata.lds_conflict_cycles);
   write_lds_rows(out, metadata, program);
-  write_launches(out, metadata);
-  write_tensors(out, metadata, program);
+  const auto what = described(metadata, program, set);
+  write_launches(out, what);
+  write_symbols(out, what.symbols());
+  write_tensors(out, what);
 }
 
 Status read_set(const Json& params, specialize::Bindings& bindings) {
@@ -176,6 +224,10 @@ const std::string& tensor_name(const compile::Metadata& metadata, const bound::P
   return program && index < program->tensors.size() ? program->tensors[index].name : metadata.tensors[index].name;
 }
 
+const std::vector<bound::Symbol>& symbols_of(const compile::Metadata& metadata, const bound::Program* program) {
+  return program && program->symbols.size() == metadata.symbols.size() ? program->symbols : metadata.symbols;
+}
+
 std::string outcome_head(bool cached, std::string_view origin, double total_ms) {
   JsonText out;
   out.begin_object();
@@ -185,9 +237,9 @@ std::string outcome_head(bool cached, std::string_view origin, double total_ms) 
   return out.take() + ",";
 }
 
-std::string outcome_rest(const jit::CompileOutcome& outcome) {
+std::string outcome_rest(const jit::CompileOutcome& outcome, const SetValues& set) {
   JsonText out;
-  write_kernel(out, *outcome.kernel, outcome.program.get());
+  write_kernel(out, *outcome.kernel, outcome.program.get(), set);
   out.field("stored", outcome.stored);
   if (!outcome.stored) out.field("why_not_stored", outcome.why_not_stored);
   if (!outcome.key_parts.empty()) {
@@ -205,11 +257,11 @@ std::string outcome_rest(const jit::CompileOutcome& outcome) {
   return out.take();
 }
 
-std::string explain_text(const jit::Kernel& kernel, const bound::Program* program) {
+std::string explain_text(const jit::Kernel& kernel, const bound::Program* program, const SetValues& set) {
   const auto& m = kernel.metadata;
   JsonText out;
   out.begin_object();
-  write_kernel(out, kernel, program);
+  write_kernel(out, kernel, program, set);
   out.field("compiler", m.compiler);
   out.field("attempt", m.attempt);
   out.field("elf_flags", m.elf_flags);

@@ -143,8 +143,9 @@ Status check_argument(const compile::TensorInfo& info, const Argument& a, const 
   }
   if (!a.scalar.empty()) return damaged(where, "a tensor with a scalar's value");
   if (a.before.kind != Contents::Kind::bytes && a.before.kind != Contents::Kind::seed) return damaged(where + "/before", "nothing to begin with");
-  if (info.bytes < 0 || a.before.bytes != std::uint64_t(info.bytes))
-    return damaged(where + "/before", std::to_string(a.before.bytes) + " bytes, the kernel takes " + std::to_string(info.bytes));
+  const auto bytes = info.bytes.value();
+  if (bytes < 0 || a.before.bytes != std::uint64_t(bytes))
+    return damaged(where + "/before", std::to_string(a.before.bytes) + " bytes, the kernel takes " + std::to_string(bytes));
   const bool results = info.access != Access::read && outcome.kind != Outcome::Kind::failed;
   if (results != (a.after.kind != Contents::Kind::none) || a.after.kind == Contents::Kind::seed)
     return damaged(where + "/after", results ? "no result of a written tensor" : "a result where there is none");
@@ -154,6 +155,8 @@ Status check_argument(const compile::TensorInfo& info, const Argument& a, const 
 
 Status check_capture(const Capture& c) {
   const auto& tensors = c.metadata.tensors;
+  // A capture is of known sizes: dynamic symbols are scalars in it.
+  if (!c.metadata.symbols.empty()) return damaged("/metadata", "dynamic symbols without a value");
   if (tensors.size() != c.arguments.size() || tensors.size() > tensors_max)
     return damaged("/arguments", std::to_string(c.arguments.size()) + " of them, the kernel takes " + std::to_string(tensors.size()));
   std::uint64_t total = 0;

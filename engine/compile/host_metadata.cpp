@@ -1,4 +1,5 @@
 #include "engine/compile/host_compiler.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::compile {
 namespace {
@@ -13,7 +14,10 @@ TensorInfo tensor_info(const bound::Tensor& tensor) {
   info.access = tensor.access;
   info.align_bytes = tensor.align_bytes;
   info.may_alias = tensor.may_alias;
-  info.bytes = tensor.scalar ? dtype_bytes(tensor.dtype) : tensor.bytes();
+  const std::int64_t element_bytes = dtype_bytes(tensor.dtype);
+  info.bytes = tensor.scalar ? bound::Extent(element_bytes)
+                             : bound::make_binary(Op::mul, bound::elements_span(tensor).expr(),
+                                                  bound::make_integer(element_bytes));
   return info;
 }
 
@@ -36,6 +40,7 @@ Metadata host_metadata(const bound::Program& program, const lower::Lowered& lowe
   Metadata metadata;
   metadata.program = program.name;
   metadata.target = program.target;
+  metadata.symbols = program.symbols;
   for (const auto& tensor : program.tensors) metadata.tensors.push_back(tensor_info(tensor));
   for (std::size_t number = 0; number < lowered.program.launches.size(); ++number) {
     const auto& launch = lowered.program.launches[number];

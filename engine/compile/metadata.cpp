@@ -1,9 +1,11 @@
 #include "engine/compile/metadata.hpp"
 
+#include "engine/ir/bound/symbols.hpp"
+
 namespace kiln::compile {
 namespace {
 
-constexpr std::uint32_t format = 1;  // of this encoding; entries of another format are misses
+constexpr std::uint32_t format = 2;  // of this encoding; entries of another format are misses
 
 using Integers = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
@@ -13,6 +15,12 @@ void write(Writer& w, const Integers& values) {
 }
 void write(Writer& w, const Strings& values) {
   w.list(values, [](Writer& out, const std::string& v) { out.string(v); });
+}
+void write(Writer& w, const bound::Extents& extents) {
+  w.list(extents, [](Writer& out, const bound::Extent& extent) { bound::write_extent(out, extent); });
+}
+bound::Extents read_extents(Reader& r) {
+  return r.list<bound::Extent>([](Reader& in) { return bound::read_extent(in); });
 }
 Integers read_integers(Reader& r) {
   return r.list<std::int64_t>([](Reader& in) { return in.i64(); });
@@ -44,7 +52,7 @@ void write(Writer& w, const LaunchInfo& launch) {
 LaunchInfo read_launch(Reader& r) {
   LaunchInfo launch;
   launch.symbol = r.string();
-  launch.grid = read_integers(r);
+  launch.grid = read_extents(r);
   launch.threads = r.i64();
   launch.wave = r.i64();
   launch.lds_bytes = r.i64();
@@ -59,6 +67,34 @@ LaunchInfo read_launch(Reader& r) {
   return launch;
 }
 
+void write(Writer& w, const bound::Symbol& symbol) {
+  w.string(symbol.name);
+  for (const auto v : {symbol.min, symbol.max, symbol.multiple_of}) w.i64(v);
+}
+
+bound::Symbol read_symbol(Reader& r) {
+  bound::Symbol symbol;
+  symbol.name = r.string();
+  for (auto* v : {&symbol.min, &symbol.max, &symbol.multiple_of}) *v = r.i64();
+  return symbol;
+}
+
+// Extents that can be evaluated, whatever else they say.
+Status check_extents(const Metadata& metadata) {
+  for (const auto& symbol : metadata.symbols) KILN_CHECK(bound::check(symbol));
+  const auto all = [&](const bound::Extents& extents) -> Status {
+    for (const auto& extent : extents) KILN_CHECK(bound::check_form(extent, metadata.symbols));
+    return ok();
+  };
+  for (const auto& launch : metadata.launches) KILN_CHECK(all(launch.grid));
+  for (const auto& tensor : metadata.tensors) {
+    KILN_CHECK(all(tensor.shape));
+    KILN_CHECK(all(tensor.strides));
+    KILN_CHECK(bound::check_form(tensor.bytes, metadata.symbols));
+  }
+  return ok();
+}
+
 void write(Writer& w, const TensorInfo& tensor) {
   w.string(tensor.name);
   w.enumeration(tensor.dtype);
@@ -68,7 +104,7 @@ void write(Writer& w, const TensorInfo& tensor) {
   w.enumeration(tensor.access);
   w.i64(tensor.align_bytes);
   w.boolean(tensor.may_alias);
-  w.i64(tensor.bytes);
+  bound::write_extent(w, tensor.bytes);
 }
 
 TensorInfo read_tensor(Reader& r) {
@@ -76,12 +112,12 @@ TensorInfo read_tensor(Reader& r) {
   tensor.name = r.string();
   tensor.dtype = r.enumeration(dtype_last);
   tensor.scalar = r.boolean();
-  tensor.shape = read_integers(r);
-  tensor.strides = read_integers(r);
+  tensor.shape = read_extents(r);
+  tensor.strides = read_extents(r);
   tensor.access = r.enumeration(Access::readwrite);
   tensor.align_bytes = r.i64();
   tensor.may_alias = r.boolean();
-  tensor.bytes = r.i64();
+  tensor.bytes = bound::read_extent(r);
   return tensor;
 }
 
@@ -153,6 +189,7 @@ Bytes encode(const Metadata& metadata) {
   w.string(metadata.target);
   w.string(metadata.compiler);
   w.list(metadata.launches, [](Writer& out, const LaunchInfo& v) { write(out, v); });
+  w.list(metadata.symbols, [](Writer& out, const bound::Symbol& v) { write(out, v); });
   w.list(metadata.tensors, [](Writer& out, const TensorInfo& v) { write(out, v); });
   w.list(metadata.shared_tiles, [](Writer& out, const SharedTile& v) { write(out, v); });
   w.list(metadata.lds_rows, [](Writer& out, const LdsRow& v) { write(out, v); });
@@ -176,6 +213,7 @@ Result<Metadata> decode_metadata(ByteView bytes) {
   metadata.target = r.string();
   metadata.compiler = r.string();
   metadata.launches = r.list<LaunchInfo>(read_launch);
+  metadata.symbols = r.list<bound::Symbol>(read_symbol);
   metadata.tensors = r.list<TensorInfo>(read_tensor);
   metadata.shared_tiles = r.list<SharedTile>(read_shared_tile);
   metadata.lds_rows = r.list<LdsRow>(read_lds_row);
@@ -189,6 +227,7 @@ Result<Metadata> decode_metadata(ByteView bytes) {
   metadata.compile_ms = r.f64();
   metadata.elf_flags = r.u32();
   KILN_CHECK(r.finish());
+  KILN_CHECK(check_extents(metadata));
   return metadata;
 }
 

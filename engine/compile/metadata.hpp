@@ -7,7 +7,7 @@
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/result.hpp"
-#include "engine/ir/types.hpp"
+#include "engine/ir/bound/program.hpp"
 
 namespace kiln::compile {
 
@@ -27,7 +27,7 @@ struct KernelArgument {                    // from the object's notes
 };
 struct LaunchInfo {
   std::string symbol;
-  std::vector<std::int64_t> grid;          // x y z blocks
+  bound::Extents grid;                     // x y z blocks
   std::int64_t threads = 0, wave = 0, lds_bytes = 0;  // lds_bytes: host: arena bytes a thread
   Resources resources;
   std::vector<KernelArgument> arguments;
@@ -36,11 +36,11 @@ struct TensorInfo {                        // one argument of the program, in or
   std::string name;                        // the first compiler's name for it; requests show their own
   DType dtype = DType::f32;
   bool scalar = false;
-  std::vector<std::int64_t> shape, strides;
+  bound::Extents shape, strides;
   Access access = Access::read;
   std::int64_t align_bytes = 1;
   bool may_alias = false;
-  std::int64_t bytes = 0;                  // that a launch may touch, from the base
+  bound::Extent bytes = 0;                 // that a launch may touch, from the base
 };
 struct SharedTile {                        // a row of explain's table
   std::int64_t launch = 0;                 // index of its launch
@@ -65,6 +65,7 @@ struct LdsRow {                            // one LDS instruction, each once, on
 struct Metadata {
   std::string program, target, compiler;   // compiler: its identity in words, "hipRTC 6.4 (…)"
   std::vector<LaunchInfo> launches;
+  std::vector<bound::Symbol> symbols;      // dynamic ones: an i32 argument each, behind the tensors
   std::vector<TensorInfo> tensors;
   std::vector<SharedTile> shared_tiles;
   std::vector<LdsRow> lds_rows;

@@ -2,11 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
 
 #include "engine/base/result.hpp"
-#include "engine/compile/metadata.hpp"
+#include "engine/compile/launch_sizes.hpp"
 #include "engine/device/device.hpp"
 
 namespace kiln::device {
@@ -16,9 +17,13 @@ struct MappedRange {
   bool writable = false;
 };
 
-// Errors: invalid_argument, with both counts.
-Status check_argument_count(const std::vector<compile::TensorInfo>& tensors,
-                            const std::vector<LaunchArgument>& arguments);
+using LaunchSizesPtr = std::shared_ptr<const compile::LaunchSizes>;
+// The sizes of all of a kernel's launches; null where dynamic symbols decide. Errors: corrupt.
+Result<LaunchSizesPtr> fixed_sizes(const compile::Metadata& metadata);
+// Those of one launch, by the values of its last arguments; `fixed` where there is one. Errors: invalid_argument (another
+// number of arguments, with both counts; as compile::sizes_at).
+Result<LaunchSizesPtr> launch_sizes(const compile::Metadata& metadata, const LaunchSizesPtr& fixed,
+                                    const std::vector<LaunchArgument>& arguments);
 // A scalar must have the tensor's size; else `buffer`, what the argument's buffer is mapped as (empty: there is no such
 // buffer), must hold the range, be long enough, writable where the kernel writes, and aligned as it was compiled for.
 // Errors: invalid_argument, naming the tensor.

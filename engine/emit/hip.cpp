@@ -29,7 +29,7 @@ Status print_for(Context& context, const kernel::For& loop) {
   const auto as = [&](const Text& text) { return wide ? as_i64(text) : text.text; };
   const auto saved = context.ranges;
   if (known) context.ranges.variables[loop.var] = {first->lo, std::max(first->lo, last->hi - 1)};
-  context.divisors[loop.var] =
+  context.divisors.variables[loop.var] =
       std::min(power_of_two_divisor(*loop.from, context.divisors), power_of_two_divisor(*loop.step, context.divisors));
   context.line("const " + type + " " + end + " = " + as(to) + ";");
   context.line(loop.unroll ? "#pragma clang loop unroll(full)" : "#pragma clang loop unroll(disable)");
@@ -67,7 +67,7 @@ Status print_let(Context& context, const kernel::Let& let) {
   if (let.value->type == DType::index) {
     if (range) context.ranges.variables[let.var] = *range;
     else context.ranges.variables.erase(let.var);
-    context.divisors[let.var] = power_of_two_divisor(*let.value, context.divisors);
+    context.divisors.variables[let.var] = power_of_two_divisor(*let.value, context.divisors);
     if (fits_i32(range)) type = "i32";
   }
   context.line("const " + type + " v" + std::to_string(let.var) + " = " + value.text + ";");
@@ -127,16 +127,48 @@ struct Printer {
   }
 };
 
+// The same where symbols say how many blocks there are: what is a constant below is computed by every block.
+Status print_dynamic_block_order(Context& context, std::string& out) {
+  const auto& grid = context.launch.grid;
+  const std::int64_t xcds = context.launch.order.xcds, group = context.launch.order.group;
+  const __int128 most = static_cast<__int128>(context.ranges.grid[0]) * context.ranges.grid[1];
+  if ((group <= 1 && xcds <= 1) || most > INT32_MAX) {
+    out += "  const i32 bx = i32(block_id_x());\n  const i32 by = i32(block_id_y());\n";
+    return ok();
+  }
+  KILN_TRY(const std::string nx, size_text(context, grid[0], 1, false));
+  KILN_TRY(const std::string ny, size_text(context, grid[1], 1, false));
+  const auto n = [](std::int64_t value) { return unsigned_text(value); };
+  out += "  const u32 dealt = block_id_x() + block_id_y() * " + nx + ";\n";
+  std::string linear = "dealt";
+  if (xcds > 1) {
+    out += "  const u32 all = " + nx + " * " + ny + ", xcd = dealt % " + n(xcds) + ", turn = dealt / " + n(xcds) + ";\n";
+    out += "  const u32 linear = xcd * (all / " + n(xcds) + ") + smaller<u32>(xcd, all % " + n(xcds) + ") + turn;\n";
+    linear = "linear";
+  }
+  out += "  const u32 grouped = " + linear + " / (" + nx + " * " + n(group) + "), within = " + linear + " % (" + nx + " * " +
+         n(group) + ");\n";
+  out += "  const u32 first_row = grouped * " + n(group) + ", rows = smaller<u32>(" + ny + " - first_row, " + n(group) +
+         ");\n";
+  out += "  const i32 bx = i32(within / rows), by = i32(first_row + within % rows);\n";
+  return ok();
+}
+
 // Block coordinates bx, by, bz from the hardware's, by the launch's order: a permutation of the blocks of one z.
 // Consecutive hardware ids go to XCDs in turn: with x XCDs, each gets a contiguous share. Then `group` rows (y) are
 // walked together.
-void print_block_order(const kernel::Launch& launch, std::string& out) {
-  const std::int64_t nx = launch.grid[0], ny = launch.grid[1], xcds = launch.order.xcds;
+Status print_block_order(Context& context, std::string& out) {
+  const kernel::Launch& launch = context.launch;
+  if (!bound::all_static(launch.grid)) {
+    out += "  const i32 bz = i32(block_id_z());\n";
+    return print_dynamic_block_order(context, out);
+  }
+  const std::int64_t nx = launch.grid[0].value(), ny = launch.grid[1].value(), xcds = launch.order.xcds;
   const std::int64_t group = std::min<std::int64_t>(launch.order.group, ny);
   out += "  const i32 bz = i32(block_id_z());\n";
   if ((group <= 1 && xcds <= 1) || nx * ny <= 1 || nx * ny > INT32_MAX) {
     out += "  const i32 bx = i32(block_id_x());\n  const i32 by = i32(block_id_y());\n";
-    return;
+    return ok();
   }
   const auto n = [](std::int64_t value) { return unsigned_text(value); };
   out += "  const u32 dealt = block_id_x() + block_id_y() * " + n(nx) + ";\n";
@@ -149,7 +181,7 @@ void print_block_order(const kernel::Launch& launch, std::string& out) {
   }
   if (group <= 1) {
     out += "  const i32 bx = i32(" + linear + " % " + n(nx) + "), by = i32(" + linear + " / " + n(nx) + ");\n";
-    return;
+    return ok();
   }
   out += "  const u32 grouped = " + linear + " / " + n(nx * group) + ", within = " + linear + " % " + n(nx * group) +
          ";\n";
@@ -157,11 +189,12 @@ void print_block_order(const kernel::Launch& launch, std::string& out) {
   const std::int64_t last = ny % group, whole = ny / group;  // rows of the last group; groups before it
   if (last == 0) {
     out += "  const i32 bx = i32(within / " + n(group) + "), by = i32(first_row + within % " + n(group) + ");\n";
-    return;
+    return ok();
   }
   out += "  const bool full = grouped < " + n(whole) + ";\n";
   out += "  const i32 bx = i32(full ? within / " + n(group) + " : within / " + n(last) + ");\n";
   out += "  const i32 by = i32(first_row + (full ? within % " + n(group) + " : within % " + n(last) + "));\n";
+  return ok();
 }
 
 std::string parameters(const kernel::Program& program) {
@@ -176,6 +209,8 @@ std::string parameters(const kernel::Program& program) {
     text += (tensor.access == Access::read ? "const void* " : "void* ") +
             std::string(tensor.may_alias ? "" : "__restrict__ ") + "p" + std::to_string(i);
   }
+  for (std::size_t i = 0; i < program.symbols.size(); ++i)
+    text += (text.empty() ? "" : ", ") + std::string("const i32 s") + std::to_string(i);
   return text;
 }
 
@@ -203,7 +238,6 @@ Result<std::string> print_kernel(const kernel::Program& program, const kernel::L
   if (launch.grid.size() != 3 || launch.wave < 1 || launch.threads % launch.wave != 0)
     return Error(ErrorCode::internal, "a launch without grid or waves");
   Context context(program, launch, target);
-  context.ranges.grid = launch.grid;
   for (const auto& tensor : program.tensors)
     context.global_barriers = context.global_barriers || tensor.access == Access::readwrite;
   KILN_CHECK(print_roles(context));
@@ -220,8 +254,11 @@ Result<std::string> print_kernel(const kernel::Program& program, const kernel::L
     out += "  const u32 lane = thread % " + unsigned_text(launch.wave) + ", wave = uniform(thread / " +
            unsigned_text(launch.wave) + ");\n";
   }
-  print_block_order(launch, out);
+  std::string order;  // printed before the prologue that it adds to
+  KILN_CHECK(print_block_order(context, order));
+  if (bound::all_static(launch.grid)) out += order;
   for (const auto& line : context.prologue()) out += "  " + line + "\n";
+  if (!bound::all_static(launch.grid)) out += order;
   for (std::size_t id = 0; id < launch.storages.size(); ++id) {
     if (launch.storages[id].kind == kernel::Storage::Kind::regs)
       out += "  " + register_declaration(launch.storages[id], static_cast<int>(id)) + "\n";

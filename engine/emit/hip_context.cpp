@@ -29,6 +29,11 @@ void add_terms(std::vector<std::string>& terms, const std::string& index, const 
 
 }  // namespace
 
+Context::Context(const kernel::Program& of, const kernel::Launch& which, const target::Target& on)
+    : program(of), launch(which), target(on), ranges(kernel::ranges_of(of.symbols, which.grid)) {
+  for (const auto& symbol : of.symbols) divisors.symbols.push_back(symbol.multiple_of & -symbol.multiple_of);
+}
+
 std::int64_t LanePart::sum() const {
   return std::accumulate(lane.begin(), lane.end(), std::int64_t(0)) +
          std::accumulate(wave.begin(), wave.end(), std::int64_t(0));

@@ -23,15 +23,20 @@ struct LanePart {
 // Σ over axes of weights[axis] · (the layout's lane and wave bits along it).
 LanePart lane_part(const layout::RegLayout& layout, const std::vector<std::int64_t>& weights);
 
+// Powers of two that divide every value: of variables, by id, and of dynamic symbols, by number.
+struct Divisors {
+  std::map<int, std::int64_t> variables;
+  std::vector<std::int64_t> symbols;
+};
+
 struct Context {
-  Context(const kernel::Program& of, const kernel::Launch& which, const target::Target& on)
-      : program(of), launch(which), target(on) {}
+  Context(const kernel::Program& of, const kernel::Launch& which, const target::Target& on);
 
   const kernel::Program& program;
   const kernel::Launch& launch;
   const target::Target& target;
   kernel::Ranges ranges;                                 // of block ids and of variables in scope
-  std::map<int, std::int64_t> divisors;                  // variable -> power of two that divides every value of it
+  Divisors divisors;
   std::string out;                                       // the body so far
   int depth = 1;
   std::string path;                                      // of the statement that is being printed
@@ -70,7 +75,7 @@ std::string converted(const std::string& text, DType from, DType to);
 // op applied to rendered operands of element type `type` (not index).
 Result<std::string> operation(Op op, DType type, const std::vector<std::string>& args);
 // The largest known power of two (at most 2^20) that divides every value of an index expression.
-std::int64_t power_of_two_divisor(const Expr& expr, const std::map<int, std::int64_t>& variables);
+std::int64_t power_of_two_divisor(const Expr& expr, const Divisors& known);
 
 // ---- registers (hip_registers.cpp) ---------------------------------------------------------------------------------
 // Arrays of vectors of Storage::vector_elements elements; 8-bit elements in vectors of four and more are held as u32.
@@ -97,6 +102,11 @@ struct MapPoint {
 // Statements that the value needs (loads) are printed before. `once`: elements of tensors decide about addresses.
 Result<Text> render(Context& context, const Expr& expr, const MapPoint* point, bool once = false);
 std::string as_i64(const Text& text);
+// The value of an extent or stride times `factor`: a constant, or a name that the kernel's start declares. `wide`: as an
+// i64, else as a u32, which must hold it.
+Result<std::string> size_text(Context& context, const bound::Extent& extent, std::int64_t factor, bool wide);
+// The most that an extent may be.
+std::int64_t most_of(const Context& context, const bound::Extent& extent);
 // An element access of a map, printed as needed variables: mask ("" when it cannot leave), byte offset (u32 or i64
 // text). The register of an array that holds an element of a map's point. Errors: unsupported.
 Result<int> register_of_element(Context& context, const kernel::Storage& storage, const std::vector<ExprPtr>& indices,

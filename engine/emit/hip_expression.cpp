@@ -1,6 +1,7 @@
 // Expressions of kernel programs as HIP C++ text. Index arithmetic is printed in 32 bits where ranges prove that it
 // fits.
 #include "engine/emit/hip_context.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::emit::hip {
 namespace {
@@ -19,6 +20,7 @@ class Renderer {
       case Expr::Kind::block: return Text{std::string("b") + "xyz"[expr.integer % 3], false};
       case Expr::Kind::variable: return variable(expr);
       case Expr::Kind::scalar: return scalar(expr);
+      case Expr::Kind::symbol: return Text{"s" + std::to_string(expr.integer), false};
       case Expr::Kind::unary: case Expr::Kind::binary: case Expr::Kind::call: return operation_of(expr);
       case Expr::Kind::select: return select(expr);
       case Expr::Kind::cast: return cast(expr);
@@ -180,7 +182,7 @@ class Renderer {
     const int id = static_cast<int>(expr.integer);
     const bound::Tensor& tensor = context_.program.tensors[id];
     const std::string type = element_type(tensor.dtype), name = context_.fresh("x"), base = "p" + std::to_string(id);
-    if (tensor.elements_span() == 0) return Text{literal(tensor.dtype, 0, 0)};
+    if (most_of(context_, bound::elements_span(tensor)) == 0) return Text{literal(tensor.dtype, 0, 0)};
     KILN_TRY(const ElementPlace place, tensor_place(context_, tensor, expr.args, point_));
     const std::string at = place.mask.empty() ? place.offset : "(" + place.mask + " ? " + place.offset + " : 0)";
     const std::string bytes = std::to_string(dtype_bytes(tensor.dtype));
@@ -217,6 +219,18 @@ class Renderer {
 
 }  // namespace
 
+std::int64_t most_of(const Context& context, const bound::Extent& extent) {
+  const auto range = bound::range_of(extent, context.program.symbols);
+  return range ? range->hi : INT64_MAX;
+}
+
+Result<std::string> size_text(Context& context, const bound::Extent& extent, std::int64_t factor, bool wide) {
+  if (extent.is_static()) return wide ? text_of(extent.value() * factor) : unsigned_text(extent.value() * factor);
+  const auto value = bound::make_binary(Op::mul, extent.expr(), bound::make_integer(factor));
+  KILN_TRY(const Text text, render(context, *value, nullptr));
+  return context.hoisted("n", wide ? "i64" : "u32", wide ? as_i64(text) : cast_to("u32", text.text));
+}
+
 std::string as_i64(const Text& text) { return text.wide ? text.text : cast_to("i64", text.text); }
 
 Result<Text> render(Context& context, const Expr& expr, const MapPoint* point, bool once) {
@@ -233,17 +247,25 @@ namespace {
 // Index variables that hold the place; those that may leave 0 … extent - 1 are masked.
 struct Indices { std::vector<Text> texts; std::string mask; };
 Result<Indices> bounded_indices(Context& context, const std::vector<ExprPtr>& indices,
-                                const std::vector<std::int64_t>& shape, const MapPoint* point) {
+                                const bound::Extents& shape, const MapPoint* point) {
   Indices result;
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     KILN_TRY(Text text, render(context, *indices[axis], point, true));
     const auto range = context.range(*indices[axis]);
-    if (!range || range->lo < 0 || range->hi >= shape[axis]) {
+    const auto extent = bound::range_of(shape[axis], context.program.symbols);
+    if (!range || !extent || range->lo < 0 || range->hi >= extent->lo) {
       const std::string name = context.fresh("i");
       context.line(std::string("const ") + (text.wide ? "i64 " : "i32 ") + name + " = " + text.text + ";");
       text.text = name;
-      const std::string test = cast_to(text.wide ? "u64" : "u32", name) + " < " +
-                               (text.wide ? std::to_string(shape[axis]) + "ul" : unsigned_text(shape[axis]));
+      const std::string type = text.wide ? "u64" : "u32";
+      std::string limit;
+      if (shape[axis].is_static()) {
+        limit = text.wide ? std::to_string(shape[axis].value()) + "ul" : unsigned_text(shape[axis].value());
+      } else {
+        KILN_TRY(const std::string size, size_text(context, shape[axis], 1, text.wide));
+        limit = text.wide ? cast_to("u64", size) : size;
+      }
+      const std::string test = cast_to(type, name) + " < " + limit;
       result.mask += (result.mask.empty() ? "" : " && ") + test;
     }
     result.texts.push_back(std::move(text));
@@ -261,13 +283,13 @@ Result<Indices> bounded_indices(Context& context, const std::vector<ExprPtr>& in
 Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor, const std::vector<ExprPtr>& indices,
                                   const MapPoint* point) {
   KILN_TRY(const Indices at, bounded_indices(context, indices, tensor.shape, point));
-  const bool narrow = tensor.bytes() <= INT32_MAX;
   const int bytes = dtype_bytes(tensor.dtype);
+  const bool narrow = most_of(context, bound::elements_span(tensor)) <= INT32_MAX / bytes;
   std::string offset;
   for (std::size_t axis = 0; axis < at.texts.size(); ++axis) {
-    const std::int64_t weight = tensor.strides[axis] * bytes;
-    const std::string term = narrow ? cast_to("u32", at.texts[axis].text) + " * " + unsigned_text(weight)
-                                    : as_i64(at.texts[axis]) + " * " + text_of(weight);
+    KILN_TRY(const std::string weight, size_text(context, tensor.strides[axis], bytes, !narrow));
+    const std::string term = narrow ? cast_to("u32", at.texts[axis].text) + " * " + weight
+                                    : as_i64(at.texts[axis]) + " * " + weight;
     offset += (offset.empty() ? "" : " + ") + term;
   }
   if (offset.empty()) offset = "0u";
@@ -276,7 +298,8 @@ Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor,
 
 Result<ElementPlace> lds_place(Context& context, int storage, const std::vector<ExprPtr>& indices,
                                const MapPoint* point) {
-  KILN_TRY(const Indices at, bounded_indices(context, indices, context.storage(storage).shape, point));
+  const auto& shape = context.storage(storage).shape;
+  KILN_TRY(const Indices at, bounded_indices(context, indices, {shape.begin(), shape.end()}, point));
   std::vector<std::string> coordinate;
   for (const auto& text : at.texts) coordinate.push_back(cast_to("u32", text.text));
   return ElementPlace{at.mask, lds_address_of(context, storage, coordinate)};

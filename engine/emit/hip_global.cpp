@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "engine/emit/hip_context.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::emit::hip {
 namespace {
@@ -27,17 +28,41 @@ struct Side {
   std::string uniform;                    // "0" or a name: bytes that all lanes share
   std::string lane;                       // u32 (narrow) or i64 text: this lane's bytes
   bool narrow = true;
+  std::vector<std::string> pitch;         // per tensor axis: a stride in bytes that symbols decide, where a tile axis runs
   std::vector<std::string> first;         // per checked tensor axis: name of the first index of this lane
   std::vector<bool> first_wide;
   std::vector<std::string> limit;         // per checked tensor axis
   std::map<std::string, std::string> masks;
 };
 
+// Of the axes whose strides are known.
 std::int64_t constant_bytes(const Side& side, const layout::Coordinate& coordinate) {
   std::int64_t bytes = 0;
   for (std::size_t axis = 0; axis < side.ref->tile_axis.size(); ++axis) {
     const int tile_axis = side.ref->tile_axis[axis];
-    if (tile_axis >= 0) bytes += coordinate[tile_axis] * side.tensor->strides[axis] * side.element_bytes;
+    if (tile_axis < 0 || !side.tensor->strides[axis].is_static()) continue;
+    bytes += coordinate[tile_axis] * side.tensor->strides[axis].value() * side.element_bytes;
+  }
+  return bytes;
+}
+// Of the others: " + 8 * n_3", "" where there are none.
+std::string pitch_bytes(const Side& side, const layout::Coordinate& coordinate) {
+  std::string text;
+  for (std::size_t axis = 0; axis < side.pitch.size(); ++axis) {
+    if (side.pitch[axis].empty()) continue;
+    const std::int64_t steps = coordinate[side.ref->tile_axis[axis]];
+    if (steps != 0) text += " + " + (side.narrow ? unsigned_text(steps) : text_of(steps)) + " * " + side.pitch[axis];
+  }
+  return text;
+}
+// The most that a register's element may be away from the array's first.
+__int128 span_bytes(const Context& context, const Side& side) {
+  __int128 bytes = 0;
+  for (std::size_t axis = 0; axis < side.ref->tile_axis.size(); ++axis) {
+    const int tile_axis = side.ref->tile_axis[axis];
+    if (tile_axis < 0) continue;
+    const auto stride = static_cast<__int128>(most_of(context, side.tensor->strides[axis]));
+    bytes += (side.regs->shape[tile_axis] - 1) * stride * side.element_bytes;
   }
   return bytes;
 }
@@ -46,7 +71,8 @@ std::vector<std::int64_t> byte_weights(const Side& side) {
   std::vector<std::int64_t> weights(side.regs->shape.size(), 0);
   for (std::size_t axis = 0; axis < side.ref->tile_axis.size(); ++axis) {
     const int tile_axis = side.ref->tile_axis[axis];
-    if (tile_axis >= 0) weights[tile_axis] += side.tensor->strides[axis] * side.element_bytes;
+    if (tile_axis >= 0 && side.tensor->strides[axis].is_static())
+      weights[tile_axis] += side.tensor->strides[axis].value() * side.element_bytes;
   }
   return weights;
 }
@@ -54,9 +80,9 @@ std::vector<std::int64_t> byte_weights(const Side& side) {
 ExprPtr uniform_bytes(const Side& side) {
   ExprPtr sum = bound::make_integer(0);
   for (std::size_t axis = 0; axis < side.ref->start.size(); ++axis) {
-    const std::int64_t weight = side.tensor->strides[axis] * side.element_bytes;
-    sum = bound::make_binary(Op::add, sum,
-                             bound::make_binary(Op::mul, side.ref->start[axis], bound::make_integer(weight)));
+    const auto weight = bound::make_binary(Op::mul, side.tensor->strides[axis].expr(),
+                                           bound::make_integer(side.element_bytes));
+    sum = bound::make_binary(Op::add, sum, bound::make_binary(Op::mul, side.ref->start[axis], weight));
   }
   return sum;
 }
@@ -69,7 +95,7 @@ Status print_bounds(Context& context, Side& side) {
   side.limit.resize(rank);
   for (std::size_t axis = 0; axis < rank; ++axis) {
     if (axis >= side.ref->checked.size() || !side.ref->checked[axis]) continue;
-    const std::int64_t extent = side.tensor->shape[axis];
+    const bound::Extent& extent = side.tensor->shape[axis];
     KILN_TRY(const Text start, render(context, *side.ref->start[axis], nullptr, true));
     std::string lane = "0u";
     std::int64_t span = 1;
@@ -80,24 +106,49 @@ Status print_bounds(Context& context, Side& side) {
       span = side.regs->shape[tile_axis];
     }
     const auto range = context.range(*side.ref->start[axis]);
-    const bool is_wide = start.wide || !range || range->hi + span > INT32_MAX || extent > INT32_MAX;
+    const bool is_wide = start.wide || !range || range->hi + span > INT32_MAX ||
+                         most_of(context, extent) > INT32_MAX;
     const std::string type = is_wide ? "i64" : "i32";
     side.first[axis] = context.fresh("i");
     side.first_wide[axis] = is_wide;
     context.line("const " + type + " " + side.first[axis] + " = " + (is_wide ? as_i64(start) : start.text) +
                  (lane == "0u" ? "" : " + " + cast_to(type, lane)) + ";");
-    side.limit[axis] = is_wide ? std::to_string(extent) + "ul" : unsigned_text(extent);
+    if (extent.is_static()) {
+      side.limit[axis] = is_wide ? std::to_string(extent.value()) + "ul" : unsigned_text(extent.value());
+    } else {
+      KILN_TRY(side.limit[axis], size_text(context, extent, 1, is_wide));
+      if (is_wide) side.limit[axis] = cast_to("u64", side.limit[axis]);
+    }
     const ExprPtr given = axis < side.ref->limit.size() ? side.ref->limit[axis] : nullptr;
     if (!given) continue;
     // Never outside the tensor, whatever the limit says.
     const auto clamped = bound::make_binary(Op::max, bound::make_integer(0),
-                                            bound::make_binary(Op::min, given, bound::make_integer(extent)));
+                                            bound::make_binary(Op::min, given, extent.expr()));
     KILN_TRY(const Text limit, render(context, *clamped, nullptr, true));
     const std::string name = context.fresh("e");
     context.line(std::string("const ") + (is_wide ? "u64 " : "u32 ") + name + " = " +
                  cast_to(is_wide ? "u64" : "u32", limit.text) + ";");
     side.limit[axis] = name;
   }
+  return ok();
+}
+
+// This lane's bytes.
+Status print_lane(Context& context, Side& side) {
+  side.lane = context.lane_sum(lane_part(side.regs->reg_layout, byte_weights(side)));
+  if (!side.narrow) side.lane = cast_to("i64", side.lane);
+  side.pitch.resize(side.ref->tile_axis.size());
+  std::string more;
+  for (std::size_t axis = 0; axis < side.pitch.size(); ++axis) {
+    const int tile_axis = side.ref->tile_axis[axis];
+    if (tile_axis < 0 || side.tensor->strides[axis].is_static()) continue;
+    KILN_TRY(side.pitch[axis], size_text(context, side.tensor->strides[axis], side.element_bytes, !side.narrow));
+    std::vector<std::int64_t> weights(side.regs->shape.size(), 0);
+    weights[tile_axis] = 1;
+    const std::string lane = context.lane_sum(lane_part(side.regs->reg_layout, weights));
+    if (lane != "0u") more += " + " + (side.narrow ? lane : cast_to("i64", lane)) + " * " + side.pitch[axis];
+  }
+  if (!more.empty()) side.lane = context.hoisted("l", side.narrow ? "u32" : "i64", side.lane + more);
   return ok();
 }
 
@@ -110,17 +161,14 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
   if (side.tensor->dtype != side.regs->dtype)
     return Error(ErrorCode::unsupported, "a tensor access that converts between element types");
   for (std::size_t axis = 0; axis < ref.tile_axis.size(); ++axis) {
-    if (ref.tile_axis[axis] >= 0 && side.tensor->strides[axis] == 1) side.contiguous = static_cast<int>(axis);
+    if (ref.tile_axis[axis] >= 0 && side.tensor->strides[axis].is(1)) side.contiguous = static_cast<int>(axis);
   }
   const ExprPtr shared = uniform_bytes(side);
   const auto range = context.range(*shared);
-  layout::Coordinate last(side.regs->shape.begin(), side.regs->shape.end());
-  for (auto& value : last) --value;
-  const std::int64_t span = constant_bytes(side, last);
-  side.narrow = span < narrow_max;
-  side.buffer = buffer && side.narrow && side.tensor->bytes() < narrow_max;
-  side.lane = context.lane_sum(lane_part(side.regs->reg_layout, byte_weights(side)));
-  if (!side.narrow) side.lane = cast_to("i64", side.lane);
+  side.narrow = span_bytes(context, side) < narrow_max;
+  const bound::Extent elements = bound::elements_span(*side.tensor);
+  side.buffer = buffer && side.narrow && most_of(context, elements) < narrow_max / side.element_bytes;
+  KILN_CHECK(print_lane(context, side));
   KILN_CHECK(print_bounds(context, side));
   KILN_TRY(Text uniform, render(context, *shared, nullptr, true));
   if (!side.buffer) {
@@ -132,10 +180,14 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
     }
     return side;
   }
-  const std::string bytes = unsigned_text(side.tensor->bytes());
+  KILN_TRY(const std::string bytes, size_text(context, elements, side.element_bytes, false));
   side.base = context.hoisted("b", "buffer", "make_buffer(p" + std::to_string(ref.tensor) + ", " + bytes + ")");
   if (shared->kind == Expr::Kind::integer && shared->integer >= 0) {
-    side.uniform = unsigned_text(std::min(shared->integer, side.tensor->bytes()));
+    if (elements.is_static())
+      side.uniform = unsigned_text(std::min(shared->integer, elements.value() * side.element_bytes));
+    else
+      side.uniform = shared->integer == 0 ? "0u" : "smaller<u32>(" + unsigned_text(std::min(shared->integer, narrow_max)) +
+                                                       ", " + bytes + ")";
     return side;
   }
   side.uniform = context.fresh("u");
@@ -148,7 +200,8 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
     return side;
   }
   // Beyond the end the hardware's check would wrap around: stay at the end, everything is outside there too.
-  if (range->hi > side.tensor->bytes()) text = "smaller<u32>(" + text + ", " + bytes + ")";
+  const auto least = bound::range_of(elements, context.program.symbols);
+  if (!least || range->hi > least->lo * side.element_bytes) text = "smaller<u32>(" + text + ", " + bytes + ")";
   context.line("const u32 " + side.uniform + " = " + text + ";");
   return side;
 }
@@ -180,7 +233,9 @@ bool never_straddles(const Context& context, const Side& side, int elements) {
   if (elements == 1 || side.contiguous < 0 || side.first[side.contiguous].empty()) return true;
   const int axis = side.contiguous;
   const ExprPtr limit = static_cast<std::size_t>(axis) < side.ref->limit.size() ? side.ref->limit[axis] : nullptr;
-  const bool ends = side.tensor->shape[axis] % elements == 0 &&
+  const bound::Extent& extent = side.tensor->shape[axis];
+  const bool ends = (extent.is_static() ? extent.value() % elements == 0
+                                        : power_of_two_divisor(*extent.expr(), context.divisors) % elements == 0) &&
                     (!limit || power_of_two_divisor(*limit, context.divisors) % elements == 0);
   return ends && power_of_two_divisor(*side.ref->start[axis], context.divisors) % elements == 0;
 }
@@ -216,11 +271,20 @@ int alignment(const Side& side, std::size_t elements) {
                                                  std::max<std::int64_t>(side.tensor->align_bytes, side.element_bytes)));
 }
 
+// Where a masked load that is outside reads instead: the tensor's start, or what can be read where it has no element.
+Result<std::string> readable_base(Context& context, const Side& side) {
+  const bound::Extent elements = bound::elements_span(*side.tensor);
+  const auto range = bound::range_of(elements, context.program.symbols);
+  if (side.buffer || (range && range->lo > 0)) return side.base;
+  KILN_TRY(const std::string count, size_text(context, elements, 1, true));
+  return context.hoisted("q", "void*", "unless_empty(" + side.base + ", " + count + " == 0)");
+}
+
 }  // namespace
 
 Status print_load_global(Context& context, const kernel::LoadGlobal& load) {
   const kernel::Storage& storage = context.storage(load.regs);
-  if (context.program.tensors[load.from.tensor].elements_span() == 0) {
+  if (most_of(context, bound::elements_span(context.program.tensors[load.from.tensor])) == 0) {
     return print_fill(context, {load.regs, load.fill ? load.fill : nullptr});
   }
   KILN_TRY(Side side, print_side(context, load.from, load.regs, load.addressing == kernel::Addressing::buffer));
@@ -228,6 +292,7 @@ Status print_load_global(Context& context, const kernel::LoadGlobal& load) {
     return Error(ErrorCode::unsupported, "buffer addressing of a tensor that 32-bit offsets do not reach");
   }
   KILN_TRY(const auto pieces, pieces_of(context, side, load.vector_bytes));
+  KILN_TRY(const std::string readable, readable_base(context, side));
   std::string fill;
   if (load.fill) {
     KILN_TRY(const Text value, render(context, *load.fill, nullptr));
@@ -239,14 +304,15 @@ Status print_load_global(Context& context, const kernel::LoadGlobal& load) {
     const int count = static_cast<int>(piece.registers.size());
     const std::string type = data_type(storage.dtype, count), name = context.fresh("x");
     const std::string mask = mask_of(context, side, piece.coordinate, piece.ahead);
-    const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes);
+    const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes) +
+                           pitch_bytes(side, piece.coordinate);
     std::string text;
     if (side.buffer) {
       text = "load_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " +
              (mask.empty() ? at : mask + " ? " + at + " : buffer_outside") + ")";
     } else {
       const std::string start = "load_global<" + type + ", " + std::to_string(alignment(side, piece.registers.size())) +
-                                ">(" + side.base + ", ";
+                                ">(" + (mask.empty() ? side.base : readable) + ", ";
       text = start + side.uniform + ", " + at + ")";
       // The base itself is inside: what is read there is thrown away.
       if (!mask.empty())
@@ -267,14 +333,15 @@ Status print_load_global(Context& context, const kernel::LoadGlobal& load) {
 
 Status print_store_global(Context& context, const kernel::StoreGlobal& store) {
   const kernel::Storage& storage = context.storage(store.regs);
-  if (context.program.tensors[store.to.tensor].elements_span() == 0) return ok();
+  if (most_of(context, bound::elements_span(context.program.tensors[store.to.tensor])) == 0) return ok();
   const bool masked = std::find(store.to.checked.begin(), store.to.checked.end(), true) != store.to.checked.end();
   KILN_TRY(Side side, print_side(context, store.to, store.regs, masked));
   KILN_TRY(const auto pieces, pieces_of(context, side, store.vector_bytes));
   for (const auto& piece : pieces) {
     const std::string type = data_type(storage.dtype, static_cast<int>(piece.registers.size()));
     const std::string mask = mask_of(context, side, piece.coordinate, piece.ahead);
-    const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes);
+    const std::string at = plus(side.lane, constant_bytes(side, piece.coordinate) + piece.ahead * side.element_bytes) +
+                           pitch_bytes(side, piece.coordinate);
     const std::string value = registers_value(storage, store.regs, piece.registers);
     if (side.buffer) {
       context.line("store_buffer<" + type + ">(" + side.base + ", " + side.uniform + ", " +

@@ -1,5 +1,6 @@
 // Fill and map: every lane does its registers, one after the other.
 #include "engine/emit/hip_context.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::emit::hip {
 namespace {
@@ -30,7 +31,7 @@ Status print_item(Context& context, const bound::MapItem& item, const MapPoint& 
   }
   if (item.tensor) {
     const bound::Tensor& tensor = context.program.tensors[item.target];
-    if (tensor.elements_span() == 0) return ok();
+    if (most_of(context, bound::elements_span(tensor)) == 0) return ok();
     KILN_TRY(const ElementPlace place, tensor_place(context, tensor, item.indices, &point));
     const std::string type = element_type(tensor.dtype);
     context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_global<" + type + ", " +

@@ -215,16 +215,17 @@ Result<std::string> operation(Op op, DType type, const std::vector<std::string>&
   return converted(result, DType::f32, type);
 }
 
-std::int64_t power_of_two_divisor(const Expr& expr, const std::map<int, std::int64_t>& variables) {
+std::int64_t power_of_two_divisor(const Expr& expr, const Divisors& known) {
   constexpr std::int64_t most = 1 << 20;
-  const auto at = [&](std::size_t i) { return power_of_two_divisor(*expr.args[i], variables); };
+  const auto at = [&](std::size_t i) { return power_of_two_divisor(*expr.args[i], known); };
   switch (expr.kind) {
     case Expr::Kind::integer:
       return expr.integer == 0 ? most : std::min(most, expr.integer & -expr.integer);
     case Expr::Kind::variable: {
-      const auto known = variables.find(static_cast<int>(expr.integer));
-      return known == variables.end() ? 1 : known->second;
+      const auto found = known.variables.find(static_cast<int>(expr.integer));
+      return found == known.variables.end() ? 1 : found->second;
     }
+    case Expr::Kind::symbol: return std::min(most, known.symbols[static_cast<std::size_t>(expr.integer)]);
     case Expr::Kind::unary: return expr.op == Op::neg ? at(0) : 1;
     case Expr::Kind::select: return std::min(at(1), at(2));
     case Expr::Kind::cast: return expr.type == DType::index && !is_float(expr.args[0]->type) ? at(0) : 1;

@@ -13,6 +13,12 @@ namespace llvm_text {
 
 namespace {
 
+std::vector<Value> constants(const std::vector<std::int64_t>& list) {
+  std::vector<Value> values;
+  for (const auto entry : list) values.push_back(Builder::constant(entry));
+  return values;
+}
+
 std::vector<std::int64_t> layout_strides(const layout::LdsLayout& layout) {
   std::vector<std::int64_t> strides(layout.shape.size());
   std::int64_t row = layout.pitch_bytes();
@@ -33,17 +39,23 @@ Memory storage_memory(Context& ctx, int id) {
   const auto& storage = ctx.storage(id);
   return {ctx.ir.offset(ctx.arena, Builder::constant(storage.offset_bytes)),
           storage.dtype,
-          storage.shape,
-          layout_strides(storage.lds_layout),
+          constants(storage.shape),
+          constants(layout_strides(storage.lds_layout)),
           dtype_bytes(storage.dtype),
           tile_scope};
 }
 
+Value size_value(Context& ctx, const bound::Extent& extent, std::int64_t factor) {
+  if (extent.is_static()) return Builder::constant(extent.value() * factor);
+  return ctx.ir.mul(Evaluator(ctx).index_value(*extent.expr()), Builder::constant(factor));
+}
+
 Memory tensor_memory(Context& ctx, int id) {
   const auto& tensor = ctx.program.tensors[id];
-  Memory memory{ctx.tensors[id], tensor.dtype, tensor.shape, {}, 1, tensor_scope};
+  Memory memory{ctx.tensors[id], tensor.dtype, {}, {}, 1, tensor_scope};
   const int bytes = dtype_bytes(tensor.dtype);
-  for (const std::int64_t stride : tensor.strides) memory.stride_bytes.push_back(stride * bytes);
+  for (const auto& extent : tensor.shape) memory.extents.push_back(size_value(ctx, extent, 1));
+  for (const auto& stride : tensor.strides) memory.stride_bytes.push_back(size_value(ctx, stride, bytes));
   memory.align = static_cast<int>(std::min<std::int64_t>(bytes, std::max<std::int64_t>(tensor.align_bytes, 1)));
   return memory;
 }
@@ -119,6 +131,11 @@ void emit_launch(Context& ctx) {
   for (std::size_t i = 0; i < ctx.program.tensors.size(); ++i) {
     const Value slot = ir.offset({"%args", pointer(), {}}, Builder::constant(static_cast<std::int64_t>(i) * 8));
     ctx.tensors.push_back(ir.load(pointer(), slot, 8));
+  }
+  for (std::size_t i = 0; i < ctx.program.symbols.size(); ++i) {
+    const auto place = static_cast<std::int64_t>(ctx.program.tensors.size() + i) * 8;
+    const Value slot = ir.offset({"%args", pointer(), {}}, Builder::constant(place));
+    ctx.symbols.push_back(ir.cast("zext", ir.load(integer(32), ir.load(pointer(), slot, 8), 4), integer(64)));
   }
   for (const auto& role : ctx.launch.roles) emit_body(ctx, role.body);
   ir.line("  ret i32 0");

@@ -19,6 +19,7 @@ struct Context {
   int vector_registers = 16;
   Value arena, cancel, index_slot;  // index_slot: memory through which loaded indices pass once
   std::vector<Value> tensors;       // pointer to each tensor's first element, or to a scalar's value
+  std::vector<Value> symbols;       // i64
   std::array<Value, 3> block;
   std::map<int, Value> variables;  // uniform ones: loops, lets, outer map indices
   std::optional<Error> error;      // the first failure; printing goes on with zeros, emit_llvm gives it back
@@ -33,13 +34,18 @@ struct Context {
 struct Memory {
   Value base;
   DType dtype = DType::f32;
-  std::vector<std::int64_t> extents, stride_bytes;
+  std::vector<Value> extents, stride_bytes;  // i64
   int align = 1;      // of every element's address, at least
   std::string scope;  // alias metadata for plain loads and stores
   [[nodiscard]] int rank() const { return static_cast<int>(extents.size()); }
+  // Of a tile's storage, where both are known.
+  [[nodiscard]] std::int64_t extent(int axis) const { return *extents[static_cast<std::size_t>(axis)].known; }
+  [[nodiscard]] std::int64_t stride(int axis) const { return *stride_bytes[static_cast<std::size_t>(axis)].known; }
 };
 Memory storage_memory(Context& ctx, int storage);
 Memory tensor_memory(Context& ctx, int tensor);
+// An extent or stride times `factor`, i64.
+Value size_value(Context& ctx, const bound::Extent& extent, std::int64_t factor);
 
 // Metadata that tells LLVM that tiles and tensors never overlap: tiles lie in the arena, which is the thread's own.
 inline constexpr const char* tile_scope = ", !alias.scope !0, !noalias !1";

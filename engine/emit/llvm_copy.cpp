@@ -12,7 +12,8 @@ namespace {
 
 // One axis of the tile's rectangle, with the part of it that lies inside the tensor: lo <= i < hi.
 struct Axis {
-  std::int64_t extent = 1, tile_stride = 0, tensor_stride = 0;  // strides in bytes
+  std::int64_t extent = 1, tile_stride = 0;                     // strides in bytes
+  Value tensor_stride = Builder::constant(0);
   bool whole = true;                                            // proved: lo = 0, hi = extent
   Value lo, hi;
 };
@@ -45,7 +46,10 @@ class Copy {
   Value in_tile_memory(const Value& raw_of_tensor);
   Value lanes_below(const Value& count, int lanes);
   Value at(const Value& base, const Value& index, std::int64_t stride) {
-    return ir_.offset(base, ir_.mul(index, Builder::constant(stride)));
+    return at(base, index, Builder::constant(stride));
+  }
+  Value at(const Value& base, const Value& index, const Value& stride) {
+    return ir_.offset(base, ir_.mul(index, stride));
   }
 
   Context& ctx_;
@@ -72,10 +76,9 @@ Value Copy::lanes_below(const Value& count, int lanes) {
 void Copy::find_axis(int tensor_axis, const Value& start, Value& all_inside) {
   const auto& global = direct_.global;
   const int tile_axis = global.tile_axis[tensor_axis];
-  const std::int64_t extent = tensor_.extents[tensor_axis];
   if (tile_axis >= 0) axes_[tile_axis].tensor_stride = tensor_.stride_bytes[tensor_axis];
   if (!global.checked[tensor_axis]) return;
-  Value limit = Builder::constant(extent);
+  Value limit = tensor_.extents[tensor_axis];
   if (const auto& given = global.limit[tensor_axis]) {
     limit = ir_.min_signed(limit, Evaluator(ctx_).index_value(*given));
   }
@@ -101,14 +104,14 @@ void Copy::find_axes() {
   axes_.resize(tile_.rank());
   for (int i = 0; i < tile_.rank(); ++i) {
     axes_[i].extent = shape[i];
-    axes_[i].tile_stride = tile_.stride_bytes[i];
+    axes_[i].tile_stride = tile_.stride(i);
     axes_[i].lo = Builder::constant(0);
     axes_[i].hi = Builder::constant(shape[i]);
   }
   Value all_inside, tensor_offset = Builder::constant(0), tile_offset = Builder::constant(0);
   for (int t = 0; t < tensor_.rank(); ++t) {
     const Value start = Evaluator(ctx_).index_value(*direct_.global.start[t]);
-    tensor_offset = ir_.add(tensor_offset, ir_.mul(start, Builder::constant(tensor_.stride_bytes[t])));
+    tensor_offset = ir_.add(tensor_offset, ir_.mul(start, tensor_.stride_bytes[t]));
     find_axis(t, start, all_inside);
   }
   if (!all_inside.empty()) {
@@ -119,7 +122,7 @@ void Copy::find_axes() {
     }
   }
   for (std::size_t i = 0; i < direct_.lds.start.size(); ++i) {
-    tile_offset = ir_.add(tile_offset, Builder::constant(direct_.lds.start[i] * tile_.stride_bytes[i]));
+    tile_offset = ir_.add(tile_offset, Builder::constant(direct_.lds.start[i] * axes_[i].tile_stride));
   }
   tile_base_ = ir_.offset(tile_.base, tile_offset);
   tensor_base_ = ir_.offset(tensor_.base, tensor_offset);
@@ -129,7 +132,7 @@ void Copy::emit() {
   find_axes();
   const int contiguous = ctx_.storage(direct_.lds.storage).lds_layout.contiguous;
   const int bytes = dtype_bytes(tensor_.dtype);
-  const auto runs_along_tensor = [&](int axis) { return axes_[axis].tensor_stride == bytes && axes_[axis].extent > 1; };
+  const auto runs_along_tensor = [&](int axis) { return axes_[axis].tensor_stride.known == bytes && axes_[axis].extent > 1; };
   form_ = Form::elements;
   if (runs_along_tensor(contiguous)) form_ = Form::runs;
   for (int axis = 0; axis < tile_.rank() && form_ == Form::elements && direct_.to_lds; ++axis) {
@@ -225,8 +228,8 @@ void Copy::prefetch(const Value& where) {
   const Axis& rows = axes_[order_[order_.size() - 2]];
   const std::int64_t row_bytes = axes_[order_.back()].extent * dtype_bytes(tensor_.dtype);
   const std::int64_t ahead = std::max<std::int64_t>(bytes_ahead / std::max<std::int64_t>(row_bytes, 1), 1);
-  if (rows.tensor_stride <= row_bytes || rows.extent <= ahead) return;
-  const Value later = ir_.offset(where, Builder::constant(ahead * rows.tensor_stride));
+  if ((rows.tensor_stride.known && *rows.tensor_stride.known <= row_bytes) || rows.extent <= ahead) return;
+  const Value later = at(where, Builder::constant(ahead), rows.tensor_stride);
   const Type flag = integer(32);
   ir_.call_void("llvm.prefetch.p0",
                 {later, Builder::constant(0, flag), Builder::constant(3, flag), Builder::constant(1, flag)});

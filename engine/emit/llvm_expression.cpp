@@ -54,6 +54,7 @@ std::optional<std::int64_t> Evaluator::lane_step(const Expr& expr) const {
     case Kind::integer:
     case Kind::real:
     case Kind::block:
+    case Kind::symbol:
     case Kind::scalar: return 0;
     case Kind::variable: {
       const int id = static_cast<int>(expr.integer);
@@ -104,6 +105,7 @@ Value Evaluator::value(const Expr& expr) {
     case Kind::real: return Builder::real_constant(expr.real, value_type(expr.type));
     case Kind::block: return ctx_.block[static_cast<std::size_t>(expr.integer)];
     case Kind::variable: return variable(static_cast<int>(expr.integer));
+    case Kind::symbol: return ctx_.symbols[static_cast<std::size_t>(expr.integer)];
     case Kind::scalar: {
       const Value raw = ir_.load(memory_type(expr.type), ctx_.tensors[expr.integer], 1, tensor_scope);
       return from_memory(ir_, index_depth_ > 0 ? once(raw) : raw, expr.type);
@@ -186,7 +188,7 @@ Value Evaluator::address(const Memory& memory, const std::vector<Value>& indices
   for (const Value& index : indices) lanes = std::max(lanes, index.type.lanes);
   Value uniform = Builder::constant(0), varying;
   for (int axis = 0; axis < memory.rank(); ++axis) {
-    const Value stride = Builder::constant(memory.stride_bytes[axis]);
+    const Value& stride = memory.stride_bytes[axis];
     const Value& index = indices[axis];
     if (index.type.lanes == 1) {
       uniform = ir_.add(uniform, ir_.mul(index, stride));
@@ -203,12 +205,12 @@ void Evaluator::check(const Memory& memory, const std::vector<Value>& indices, c
                       Access& access) {
   for (int axis = 0; axis < memory.rank(); ++axis) {
     const Value& index = indices[axis];
-    const std::int64_t extent = memory.extents[axis];
+    const Value& extent = memory.extents[axis];
     const std::int64_t step = access.form == Access::Form::contiguous ? *lane_step(*exprs[axis]) : 0;
     const bool same_in_all_lanes = step == 0 && index.type.lanes == 1;
-    if (same_in_all_lanes && index.known && *index.known >= 0 && *index.known < extent) continue;
+    if (same_in_all_lanes && index.known && extent.known && *index.known >= 0 && *index.known < *extent.known) continue;
     if (step == 1) {
-      const Value after = ir_.call("llvm.ssub.sat.i64", integer(64), {Builder::constant(extent), index});
+      const Value after = ir_.call("llvm.ssub.sat.i64", integer(64), {extent, index});
       const Value before = ir_.call("llvm.ssub.sat.i64", integer(64), {Builder::constant(0), index});
       access.lane_inside = both(access.lane_inside, lanes_where("icmp slt", after));
       access.lane_inside = both(access.lane_inside, lanes_where("icmp sge", before));
@@ -220,7 +222,8 @@ void Evaluator::check(const Memory& memory, const std::vector<Value>& indices, c
       all = ir_.add(ir_.splat(index, type.lanes), ir_.mul(Builder::lane_numbers(type), Builder::constant(step, type)));
     }
     // As unsigned numbers: negative ones are large.
-    const Value inside = ir_.compare("icmp ult", all, Builder::constant(extent, all.type));
+    const Value limit = extent.known ? Builder::constant(*extent.known, all.type) : ir_.splat(extent, all.type.lanes);
+    const Value inside = ir_.compare("icmp ult", all, limit);
     Value& result = all.type.lanes == 1 ? access.scalar_inside : access.lane_inside;
     result = both(result, inside);
   }
@@ -236,7 +239,8 @@ Evaluator::Access Evaluator::access(const Memory& memory, const std::vector<Expr
     affine = affine && step.has_value();
     uniform = uniform && step == 0;
     std::int64_t more = 0;
-    if (!step || __builtin_mul_overflow(*step, memory.stride_bytes[axis], &more)) affine = false;
+    const auto& stride = memory.stride_bytes[axis].known;
+    if (step != 0 && (!step || !stride || __builtin_mul_overflow(*step, *stride, &more))) affine = false;
     bytes += more;
   }
   if (!uniform) {

@@ -32,7 +32,7 @@ struct Block {
   }
   [[nodiscard]] Value c_at(const Value& corner, int row, int vector) const {
     return ctx.ir.offset(
-        corner, Builder::constant(row * c.stride_bytes[0] + std::int64_t(vector) * lanes * dtype_bytes(c.dtype)));
+        corner, Builder::constant(row * c.stride(0) + std::int64_t(vector) * lanes * dtype_bytes(c.dtype)));
   }
   std::vector<Value> load_c(const Value& corner) const;
   void store_c(const Value& corner, const std::vector<Value>& sums) const;
@@ -64,14 +64,14 @@ void Block::store_c(const Value& corner, const std::vector<Value>& sums) const {
 
 std::vector<Value> Block::step(const Value& a_block, const Value& b_block, const Value& k,
                                std::vector<Value> sums) const {
-  const Value b_row = at(b_block, k, b.stride_bytes[b_k]), a_column = at(a_block, k, a.stride_bytes[a_k]);
+  const Value b_row = at(b_block, k, b.stride(b_k)), a_column = at(a_block, k, a.stride(a_k));
   std::vector<Value> columns;
   for (int v = 0; v < vectors; ++v) {
     columns.push_back(
         operand(b, ctx.ir.offset(b_row, Builder::constant(std::int64_t(v) * lanes * dtype_bytes(b.dtype))), lanes));
   }
   for (int row = 0; row < mma.block_m; ++row) {
-    const Value element = operand(a, ctx.ir.offset(a_column, Builder::constant(row * a.stride_bytes[a_row])), 1);
+    const Value element = operand(a, ctx.ir.offset(a_column, Builder::constant(row * a.stride(a_row))), 1);
     const Value wide = ctx.ir.splat(element, lanes);
     for (int v = 0; v < vectors; ++v) sums[row * vectors + v] = fused(wide, columns[v], sums[row * vectors + v]);
   }
@@ -79,10 +79,10 @@ std::vector<Value> Block::step(const Value& a_block, const Value& b_block, const
 }
 
 void Block::emit(const Value& row, const Value& column) const {
-  const Value a_block = at(at(a.base, row, a.stride_bytes[a_row]), Builder::constant(mma.a_k), a.stride_bytes[a_k]);
+  const Value a_block = at(at(a.base, row, a.stride(a_row)), Builder::constant(mma.a_k), a.stride(a_k));
   const Value b_block =
-      at(at(b.base, column, b.stride_bytes[b_column]), Builder::constant(mma.b_k), b.stride_bytes[b_k]);
-  const Value corner = at(at(c.base, row, c.stride_bytes[0]), column, c.stride_bytes[1]);
+      at(at(b.base, column, b.stride(b_column)), Builder::constant(mma.b_k), b.stride(b_k));
+  const Value corner = at(at(c.base, row, c.stride(0)), column, c.stride(1));
   const auto sums =
       ctx.ir.loop_carrying(Builder::constant(0), k_end, 1, load_c(corner),
                            [&](const Value& k, const std::vector<Value>& s) { return step(a_block, b_block, k, s); });
@@ -99,8 +99,8 @@ void emit_mma(Context& ctx, const kernel::Mma& mma) {
   block.accumulator = is_float(c_type) && c_type != DType::f64 ? DType::f32 : c_type;
   block.lanes = ctx.vector_bytes / dtype_bytes(block.accumulator);
   block.vectors = mma.block_n / block.lanes;
-  const bool streams = block.b.stride_bytes[block.b_column] == dtype_bytes(block.b.dtype) &&
-                       block.c.stride_bytes[1] == dtype_bytes(c_type) && block.vectors * block.lanes == mma.block_n &&
+  const bool streams = block.b.stride(block.b_column) == dtype_bytes(block.b.dtype) &&
+                       block.c.stride(1) == dtype_bytes(c_type) && block.vectors * block.lanes == mma.block_n &&
                        block.vectors > 0 && mma.block_m > 0;
   if (!streams)
     return ctx.fail(Error(ErrorCode::internal, "host.fma: b and c must be contiguous along n, in whole vectors"));
@@ -109,7 +109,7 @@ void emit_mma(Context& ctx, const kernel::Mma& mma) {
     return ctx.ir.min_signed(Builder::constant(extent), Evaluator(ctx).index_value(*limit));
   };
   block.k_end = end(mma.k, mma.k_limit);
-  const Value rows = end(block.c.extents[0], mma.m_limit), columns = end(block.c.extents[1], mma.n_limit);
+  const Value rows = end(block.c.extent(0), mma.m_limit), columns = end(block.c.extent(1), mma.n_limit);
   ctx.ir.loop(Builder::constant(0), columns, mma.block_n, [&](const Value& column) {
     ctx.ir.loop(Builder::constant(0), rows, mma.block_m, [&](const Value& row) { block.emit(row, column); });
   });

@@ -130,7 +130,7 @@ void ReducePrinter::finish(const Value& result, const Value& to, const Value& ma
 
 // The reduced axis is the contiguous one: four vectors at a time, then one, then the rest under a mask.
 void ReducePrinter::row(const Value& from, const Value& to) {
-  const std::int64_t extent = from_.extents[reduce_.axis];
+  const std::int64_t extent = from_.extent(reduce_.axis);
   const std::int64_t bytes = dtype_bytes(from_.dtype);
   constexpr int parallel = 4;
   const std::int64_t block = std::int64_t(parallel) * lanes_;
@@ -156,11 +156,11 @@ void ReducePrinter::row(const Value& from, const Value& to) {
 void ReducePrinter::columns(const Value& from, const Value& to, const Value& first, const Value& mask) {
   const Value start = at(from, first, dtype_bytes(from_.dtype));
   const auto sums = ir_.loop_carrying(
-      Builder::constant(0), Builder::constant(from_.extents[reduce_.axis]), 1, {neutral(lanes_)},
+      Builder::constant(0), Builder::constant(from_.extent(reduce_.axis)), 1, {neutral(lanes_)},
       [&](const Value& i, const std::vector<Value>& s) {
-        return std::vector{combine(s[0], load(at(start, i, from_.stride_bytes[reduce_.axis]), lanes_, mask))};
+        return std::vector{combine(s[0], load(at(start, i, from_.stride(reduce_.axis)), lanes_, mask))};
       });
-  const std::int64_t stride = to_.stride_bytes[to_axis(contiguous_)];
+  const std::int64_t stride = to_.stride(to_axis(contiguous_));
   if (stride == dtype_bytes(to_.dtype)) return finish(sums[0], at(to, first, stride), mask);
   for (int lane = 0; lane < lanes_; ++lane) {
     const Value target = at(to, ir_.add(first, Builder::constant(lane)), stride);
@@ -173,7 +173,7 @@ void ReducePrinter::columns(const Value& from, const Value& to, const Value& fir
 }
 
 void ReducePrinter::column_vectors(const Value& from, const Value& to) {
-  const std::int64_t extent = from_.extents[contiguous_], full = extent / lanes_ * lanes_;
+  const std::int64_t extent = from_.extent(contiguous_), full = extent / lanes_ * lanes_;
   const Value end = limited(ctx_, full, reduce_.limit, contiguous_);
   ir_.loop(Builder::constant(0), end, lanes_, [&](const Value& i) { columns(from, to, i, {}); });
   if (full < extent) {
@@ -190,8 +190,8 @@ void ReducePrinter::level(int axis, const Value& from, const Value& to) {
     return;
   }
   if (axis == reduce_.axis || axis == contiguous_) return level(axis + 1, from, to);
-  ir_.loop(Builder::constant(0), limited(ctx_, from_.extents[axis], reduce_.limit, axis), 1, [&](const Value& i) {
-    level(axis + 1, at(from, i, from_.stride_bytes[axis]), at(to, i, to_.stride_bytes[to_axis(axis)]));
+  ir_.loop(Builder::constant(0), limited(ctx_, from_.extent(axis), reduce_.limit, axis), 1, [&](const Value& i) {
+    level(axis + 1, at(from, i, from_.stride(axis)), at(to, i, to_.stride(to_axis(axis))));
   });
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "engine/ir/bound/symbols.hpp"
+
 namespace kiln::lower {
 namespace {
 
@@ -85,6 +87,10 @@ Interval of_values(const Expr& expr, const Facts& facts) {
     case Expr::Kind::integer: return {expr.integer, expr.integer};
     case Expr::Kind::block: return {0, std::max<std::int64_t>(facts.grid(static_cast<int>(expr.integer)) - 1, 0)};
     case Expr::Kind::variable: return facts.interval_of(static_cast<int>(expr.integer));
+    case Expr::Kind::symbol: {
+      const auto range = bound::range_of(facts.symbols()[static_cast<std::size_t>(expr.integer)]);
+      return {range.lo, range.hi};
+    }
     case Expr::Kind::select:
       return hull(interval_of(*expr.args[1], facts), interval_of(*expr.args[2], facts));
     case Expr::Kind::cast:
@@ -132,10 +138,15 @@ std::int64_t binary_divisor(const Expr& expr, std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
+Facts::Facts(bound::Extents grid, std::vector<bound::Symbol> symbols)
+    : grid_(std::move(grid)), symbols_(std::move(symbols)) {
+  for (const auto& extent : grid_)
+    grid_most_.push_back(std::min(lower::interval_of(extent, *this).hi, bound::grid_extent_max));
+}
 void Facts::set(int variable, Interval interval, std::int64_t divisor) {
   if (variable < 0) return;
   if (static_cast<std::size_t>(variable) >= variables_.size()) variables_.resize(variable + 1);
-  variables_[variable] = {true, interval, divisor};
+  variables_[variable] = {true, interval, divisor, {}};
 }
 void Facts::set_loop(int variable, const Expr& from, const Expr& to, const Expr& step) {
   const Interval first = lower::interval_of(from, *this), end = lower::interval_of(to, *this);
@@ -143,9 +154,26 @@ void Facts::set_loop(int variable, const Expr& from, const Expr& to, const Expr&
   std::int64_t last = end.hi >= unbounded ? unbounded : end.hi - 1;
   if (first.lo == first.hi && last < unbounded && last >= first.lo) last = first.lo + (last - first.lo) / by * by;
   set(variable, {first.lo, std::max(last, first.lo)}, std::gcd(lower::divisor_of(from, *this), by));
+  if (variable < 0 || symbols_.empty()) return;
+  variables_[variable].origin = {nullptr, std::make_shared<const Expr>(from), std::make_shared<const Expr>(to), by};
 }
 void Facts::set_let(int variable, const Expr& value) {
   set(variable, lower::interval_of(value, *this), lower::divisor_of(value, *this));
+  if (variable < 0 || symbols_.empty() || value.type != DType::index) return;
+  variables_[variable].origin.value = std::make_shared<const Expr>(value);
+}
+void Facts::set_like(int variable, int like, Interval interval) {
+  const Origin origin = origin_of(like);
+  set(variable, interval, divisor_of(like));
+  if (variable >= 0) variables_[variable].origin = origin;
+}
+const Facts::Origin& Facts::origin_of(int variable) const {
+  static const Origin nothing;
+  const auto at = static_cast<std::size_t>(variable);
+  return variable >= 0 && at < variables_.size() && variables_[at].set ? variables_[at].origin : nothing;
+}
+bound::Extent Facts::grid_extent(int axis) const {
+  return axis >= 0 && static_cast<std::size_t>(axis) < grid_.size() ? grid_[axis] : bound::Extent(1);
 }
 Interval Facts::interval_of(int variable) const {
   const auto at = static_cast<std::size_t>(variable);
@@ -156,7 +184,7 @@ std::int64_t Facts::divisor_of(int variable) const {
   return variable >= 0 && at < variables_.size() && variables_[at].set ? variables_[at].divisor : 1;
 }
 std::int64_t Facts::grid(int axis) const {
-  return axis >= 0 && static_cast<std::size_t>(axis) < grid_.size() ? grid_[axis] : 1;
+  return axis >= 0 && static_cast<std::size_t>(axis) < grid_most_.size() ? grid_most_[axis] : 1;
 }
 
 Interval interval_of(const Expr& expr, const Facts& facts) {
@@ -171,6 +199,7 @@ std::int64_t divisor_of(const Expr& expr, const Facts& facts) {
   switch (expr.kind) {
     case Expr::Kind::block: return facts.grid(static_cast<int>(expr.integer)) <= 1 ? 0 : 1;
     case Expr::Kind::variable: return facts.divisor_of(static_cast<int>(expr.integer));
+    case Expr::Kind::symbol: return bound::divisor_of(expr, facts.symbols());
     case Expr::Kind::select: return std::gcd(divisor_of(*expr.args[1], facts), divisor_of(*expr.args[2], facts));
     case Expr::Kind::unary: return expr.op == Op::neg ? divisor_of(*expr.args[0], facts) : 1;
     case Expr::Kind::binary:
@@ -182,16 +211,26 @@ std::int64_t divisor_of(const Expr& expr, const Facts& facts) {
   }
 }
 
-bool stays_inside(const Expr& start, std::int64_t extent, std::int64_t limit, const Facts& facts) {
-  const Interval at = interval_of(start, facts);
-  return at.lo >= 0 && at.hi < unbounded && at.hi <= limit - extent;
+Interval interval_of(const bound::Extent& extent, const Facts& facts) {
+  return extent.is_static() ? Interval{extent.value(), extent.value()} : interval_of(*extent.expr(), facts);
+}
+std::int64_t divisor_of(const bound::Extent& extent, const Facts& facts) {
+  return extent.is_static() ? std::abs(extent.value()) : divisor_of(*extent.expr(), facts);
 }
 
-std::string how_it_leaves(const Expr& start, std::int64_t extent, std::int64_t limit, const Facts& facts) {
+bool stays_inside(const Expr& start, std::int64_t extent, const bound::Extent& limit, const Facts& facts) {
+  const Interval at = interval_of(start, facts);
+  if (at.lo < 0 || at.hi >= unbounded) return false;
+  if (at.hi <= interval_of(limit, facts).lo - extent) return true;
+  return !limit.is_static() && stays_below(start, extent, *limit.expr(), facts);
+}
+
+std::string how_it_leaves(const Expr& start, std::int64_t extent, const bound::Extent& limit, const Facts& facts) {
   const Interval at = interval_of(start, facts);
   if (at.lo <= -unbounded || at.hi >= unbounded) return "index is not known before the launch";
   if (at.lo < 0) return "index may be " + std::to_string(at.lo);
-  return "index may reach " + std::to_string(at.hi + extent - 1) + ", extent " + std::to_string(limit);
+  if (!limit.is_static()) return "index may reach the extent " + bound::print(limit, facts.symbols());
+  return "index may reach " + std::to_string(at.hi + extent - 1) + ", extent " + std::to_string(limit.value());
 }
 
 bound::ExprPtr substitute(const bound::ExprPtr& expr, int variable, const bound::ExprPtr& by) {

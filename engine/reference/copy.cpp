@@ -39,8 +39,8 @@ Result<Machine::Side> Machine::side_of(const bound::Region& region, const Indice
   side.is_tensor = region.is_tensor;
   side.id = region.id;
   if (region.is_tensor) {
-    const auto& tensor = program_.tensors[static_cast<std::size_t>(region.id)];
-    side.extents = tensor.shape;
+    const auto& tensor = tensors_[static_cast<std::size_t>(region.id)];
+    side.extents = tensor.extents;
     side.strides = tensor.strides;
   } else {
     side.extents = launch_.tiles[static_cast<std::size_t>(region.id)].shape;

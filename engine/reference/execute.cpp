@@ -73,7 +73,7 @@ template <bool scaled> bool Machine::store_tile(const Instruction& in, const Cod
 
 template <bool scaled> bool Machine::load_tensor(const Instruction& in, const Code& code) {
   auto& tensor = tensors_[static_cast<std::size_t>(in.object)];
-  const auto offset = locate(in, code, tensor.tensor->shape, &tensor.tensor->strides, true);
+  const auto offset = locate(in, code, tensor.extents, &tensor.strides, true);
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
   if (in.watched && check_races_ && !watch_map(tensor.watch[at], false, in, code, true)) return false;
@@ -88,7 +88,7 @@ template <bool scaled> bool Machine::load_tensor(const Instruction& in, const Co
 
 template <bool scaled> bool Machine::store_tensor(const Instruction& in, const Code& code) {
   auto& tensor = tensors_[static_cast<std::size_t>(in.object)];
-  const auto offset = locate(in, code, tensor.tensor->shape, &tensor.tensor->strides, true);
+  const auto offset = locate(in, code, tensor.extents, &tensor.strides, true);
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
   if (check_races_ && !watch_map(tensor.watch[at], true, in, code, true)) return false;

@@ -42,7 +42,7 @@ std::string index_text(std::span<const std::int64_t> indices) {
 }
 
 std::string block_text(const bound::Launch& launch, std::uint32_t number) {
-  const std::int64_t x = launch.grid[0], y = launch.grid[1];
+  const std::int64_t x = launch.grid[0].value(), y = launch.grid[1].value();
   const std::int64_t place[] = {number % x, number / x % y, number / x / y};
   return "block " + tuple_text(place);
 }

@@ -15,7 +15,7 @@ namespace {
 bool strides_overlap(const bound::Tensor& t) {
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, extent
   for (std::size_t i = 0; i < t.shape.size(); ++i)
-    if (t.shape[i] > 1) axes.emplace_back(t.strides[i], t.shape[i]);
+    if (t.shape[i].value() > 1) axes.emplace_back(t.strides[i].value(), t.shape[i].value());
   std::sort(axes.begin(), axes.end());
   std::int64_t span = 1;
   for (const auto& [stride, extent] : axes) {
@@ -66,6 +66,8 @@ std::vector<TensorState> make_states(const bound::Program& program, std::span<co
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     auto& state = states.emplace_back();
     state.tensor = &program.tensors[i];
+    state.extents = bound::values(state.tensor->shape);
+    state.strides = bound::values(state.tensor->strides);
     state.data = arguments[i].data;
     state.element_bytes = dtype_bytes(state.tensor->dtype);
     state.load = bound::load_function(state.tensor->dtype);
@@ -96,6 +98,8 @@ Status run_launches(const bound::Program& program, std::span<const Argument> arg
 
 Status run(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options,
            std::vector<std::vector<double>>* error_scale) {
+  if (!program.symbols.empty())
+    return Error(ErrorCode::invalid_argument, "the interpreter needs the values of the program's dynamic symbols");
   KILN_CHECK(check_arguments(program, arguments));
   KILN_CHECK(check_overlap(program, arguments));
   try {

@@ -33,7 +33,8 @@ struct RunOptions {
 // no other), a race between blocks of a launch (the same), a buffer too short, arguments that overlap although one is
 // written and not both are may_alias.
 //
-// Requires: check(program) is fine.
+// Requires: check(program) is fine. A program with dynamic symbols gets their values first (bound::with_values).
+// Errors: invalid_argument for one that has not.
 // `error_scale`, when given, receives one f64 an element of each written tensor: Σ|a·b| behind the value where it came
 // from a gemm or a sum (0 elsewhere), carried through arithmetic (error_scale.hpp): what the tolerance needs. In the
 // arguments' order, empty for tensors that are only read.
@@ -72,6 +73,7 @@ struct ToleranceSpec {
 // the trips of the loops in which its result accumulates (an upper bound where the trips depend on the block). A
 // program that normalises (a reduce on floats beside a division or a function such as exp or rsqrt: softmax, norms,
 // attention) has rowwise without that term, since what it sums is scaled back to 1. Flushing: gfx90a's f16 and bf16.
+// Requires a program without dynamic symbols.
 ToleranceSpec tolerance_of(const bound::Program& program);
 // That K by itself, for callers that want the term where tolerance_of leaves it out.
 std::int64_t longest_contraction(const bound::Program& program);

@@ -71,7 +71,7 @@ Machine::Machine(const bound::Program& program, const bound::Launch& launch, std
 }
 
 Status Machine::run() {
-  const std::int64_t gx = launch_.grid[0], gy = launch_.grid[1], gz = launch_.grid[2];
+  const std::int64_t gx = launch_.grid[0].value(), gy = launch_.grid[1].value(), gz = launch_.grid[2].value();
   if (gx == 0 || gy == 0 || gz == 0) return {};
   const auto blocks = static_cast<__int128>(gx) * gy * gz;
   if (blocks >= Watch::none)

@@ -54,6 +54,7 @@ struct TileState {
 
 struct TensorState {
   const bound::Tensor* tensor = nullptr;
+  std::vector<std::int64_t> extents, strides;  // the tensor's
   std::uint8_t* data = nullptr;
   std::int64_t element_bytes = 0;
   bound::LoadFunction load = nullptr;

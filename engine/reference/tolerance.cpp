@@ -25,7 +25,7 @@ class Ranges {
     switch (e.kind) {
       case Kind::integer: return Range{static_cast<double>(e.integer), static_cast<double>(e.integer)};
       case Kind::block:
-        return Range{0, std::max(0.0, static_cast<double>(launch_.grid[static_cast<std::size_t>(e.integer)]) - 1)};
+        return Range{0, std::max(0.0, static_cast<double>(launch_.grid[static_cast<std::size_t>(e.integer)].value()) - 1)};
       case Kind::variable: return variables_[static_cast<std::size_t>(e.integer)];
       case Kind::select: return join(of(*e.args[1]), of(*e.args[2]));
       case Kind::binary:
@@ -133,7 +133,7 @@ class Survey {
   double trips_unknown() const {
     std::int64_t longest = 1;
     for (const auto& t : program_.tensors)
-      for (const auto extent : t.shape) longest = std::max(longest, extent);
+      for (const auto& extent : t.shape) longest = std::max(longest, extent.value());
     return static_cast<double>(longest);
   }
   void add(const bound::Gemm& gemm) {

@@ -12,7 +12,7 @@ bool StatementBinder::side_storage(const tile::Region& region, bool written, Sid
     const bound::Tensor& tensor = context_.tensors[static_cast<std::size_t>(found->id)];
     side.region.is_tensor = true;
     side.region.id = found->id;
-    side.shape = &tensor.shape;
+    for (const auto& extent : tensor.shape) side.shape.push_back(range_of(context_, extent));
     side.dtype = tensor.dtype;
     if (tensor.access != (written ? Access::read : Access::write)) return true;
     mistake(region.pointer, About::structure,
@@ -28,7 +28,7 @@ bool StatementBinder::side_storage(const tile::Region& region, bool written, Sid
   TileState* state = tile(region.name, region.pointer, side.tile);
   if (!state) return false;
   if (written) state->written = true;
-  side.shape = &state->tile.shape;
+  for (const auto extent : state->tile.shape) side.shape.push_back(point(extent));
   side.dtype = state->tile.dtype;
   return !state->failed;
 }
@@ -36,8 +36,8 @@ bool StatementBinder::side_storage(const tile::Region& region, bool written, Sid
 bool StatementBinder::side_axes(const tile::Region& region, Side& side) {
   const bool whole = region.at.empty();
   bool good = true;
-  for (std::size_t axis = 0; axis < side.shape->size(); ++axis) {
-    const std::int64_t extent = (*side.shape)[axis];
+  for (std::size_t axis = 0; axis < side.shape.size(); ++axis) {
+    const std::int64_t extent = side.shape[axis].hi;
     if (whole) {
       side.extents.push_back({extent, Extent::Kind::exact});
       side.axes.push_back(axis);
@@ -120,10 +120,10 @@ void StatementBinder::check_bounds(const tile::Region& region, const Side& side,
       mistake(pointer, About::size,
               {"the region of '" + region.name + "' may reach beyond 64 bits", "a smaller start",
                std::to_string(start.hi)});
-    else if (!side.region.is_tensor && (start.lo < 0 || start.hi + length > (*side.shape)[axis]))
+    else if (!side.region.is_tensor && (start.lo < 0 || start.hi + length > side.shape[axis].hi))
       mistake(pointer, About::size,
               {"the region reaches outside the tile '" + region.name + "' on axis " + std::to_string(axis),
-               "starts from 0 to " + std::to_string((*side.shape)[axis] - length),
+               "starts from 0 to " + std::to_string(side.shape[axis].hi - length),
                std::to_string(start.lo) + " to " + std::to_string(start.hi)});
   }
 }

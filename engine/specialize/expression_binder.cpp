@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::specialize {
 
@@ -40,10 +41,16 @@ std::string type_words(const Value& value) {
   return value.type() == DType::index ? "an index" : dtype_name(value.type());
 }
 
-bool leaves(const Value& index, std::int64_t extent, bool certain) {
-  if (index.range.hi < 0 || index.range.lo >= extent) return true;
-  return certain && index.exact && (index.range.lo < 0 || index.range.hi >= extent);
+bool leaves(const Value& index, const Range& extent, bool certain) {
+  if (index.range.hi < 0 || index.range.lo >= extent.hi) return true;
+  return certain && index.exact && (index.range.lo < 0 || index.range.hi >= extent.hi);
 }
+
+Range range_of(const BindContext& context, const bound::Extent& extent) {
+  return bound::range_of(extent, context.symbols).value_or(Range{});
+}
+
+bound::Extents extents_of(const std::vector<std::int64_t>& shape) { return {shape.begin(), shape.end()}; }
 
 std::string range_words(const Range& range) {
   return range.single() ? std::to_string(range.lo) : std::to_string(range.lo) + " to " + std::to_string(range.hi);
@@ -117,6 +124,10 @@ Value ExpressionBinder::named(const Expr& expr, const Named& named) {
     return mistake(expr, About::structure,
                    {"'" + expr.text + "' does not exist with these options: its 'when' is false", "", "",
                     "use it only under the same condition"});
+  if (named.kind == Named::Kind::unset)
+    return mistake(expr, About::structure,
+                   {"the dynamic symbol '" + expr.text + "' has no value, and one is needed when the kernel is compiled",
+                    "a value", "nothing", "set " + expr.text + "=…, or set the tunable whose default needs it"});
   return mistake(expr, About::structure,
                  {"'" + expr.text + "' is not a value", "an element, such as " + expr.text + "[i]"});
 }
@@ -124,8 +135,8 @@ Value ExpressionBinder::named(const Expr& expr, const Named& named) {
 Value ExpressionBinder::element(const Expr& expr) {
   const Named* found = context_.names.find(expr.text);
   if (!found) return mistake(expr, About::structure, {"nothing is called '" + expr.text + "'"});
-  if (found->kind == Named::Kind::value || found->kind == Named::Kind::absent) {
-    if (found->kind == Named::Kind::absent) return named(expr, *found);
+  if (found->kind != Named::Kind::tile && found->kind != Named::Kind::tensor) {
+    if (found->kind != Named::Kind::value) return named(expr, *found);
     return found->value ? mistake(expr, About::structure, {"'" + expr.text + "' has no elements"}) : Value{};
   }
   bound::Expr node;
@@ -133,7 +144,7 @@ Value ExpressionBinder::element(const Expr& expr) {
     TileState& state = context_.tiles[static_cast<std::size_t>(found->id)];
     node.kind = bound::Expr::Kind::tile;
     node.type = state.tile.dtype;
-    if (!element_indices(expr, state.tile.shape, node) || state.failed) return {};
+    if (!element_indices(expr, extents_of(state.tile.shape), node) || state.failed) return {};
     node.integer = context_.use_tile(found->id);
   } else {
     const bound::Tensor& tensor = context_.tensors[static_cast<std::size_t>(found->id)];
@@ -148,7 +159,7 @@ Value ExpressionBinder::element(const Expr& expr) {
   return typed_value(std::make_shared<const bound::Expr>(std::move(node)), range_of_type(node.type), true);
 }
 
-bool ExpressionBinder::element_indices(const Expr& expr, const std::vector<std::int64_t>& shape, bound::Expr& node) {
+bool ExpressionBinder::element_indices(const Expr& expr, const bound::Extents& shape, bound::Expr& node) {
   bool good = true;
   for (std::size_t axis = 0; axis < expr.args.size(); ++axis) {
     const Expr& arg = *expr.args[axis];
@@ -167,11 +178,13 @@ bool ExpressionBinder::element_indices(const Expr& expr, const std::vector<std::
       continue;
     }
     const bool is_tile = node.kind == bound::Expr::Kind::tile;
-    if (axis < shape.size() && leaves(index, shape[axis], is_tile && conditional_ == 0))
+    if (axis < shape.size() && leaves(index, range_of(context_, shape[axis]), is_tile && conditional_ == 0)) {
+      const Range extent = range_of(context_, shape[axis]);
       mistake(arg, About::size,
               {"index out of range: axis " + std::to_string(axis) + " of '" + expr.text + "' has extent " +
-                   std::to_string(shape[axis]),
-               "0 to " + std::to_string(shape[axis] - 1), range_words(index.range)});
+                   range_words(extent),
+               "0 to " + std::to_string(extent.hi - 1), range_words(index.range)});
+    }
     node.args.push_back(std::move(index.expr));
   }
   return good;
@@ -190,7 +203,7 @@ std::optional<std::int64_t> ExpressionBinder::constant(const tile::Text& text, s
   if (!value) return std::nullopt;
   text_ = &text;
   if (!value.constant()) {
-    mistake(*text.expr, About::structure, {what + " is known when the kernel is compiled", "a compile-time integer"});
+    not_known(text, what, "a compile-time integer");
     return std::nullopt;
   }
   const std::int64_t number = value.expr->integer;
@@ -198,6 +211,43 @@ std::optional<std::int64_t> ExpressionBinder::constant(const tile::Text& text, s
   mistake(*text.expr, About::size,
           {what + " is out of range", std::to_string(least) + " to " + std::to_string(most), std::to_string(number)});
   return std::nullopt;
+}
+
+std::optional<bound::Extent> ExpressionBinder::extent(const tile::Text& text, std::int64_t least, std::int64_t most,
+                                                       const std::string& what) {
+  const Value value = index(text);
+  if (!value) return std::nullopt;
+  if (value.constant()) return constant(text, least, most, what);
+  text_ = &text;
+  if (!bound::range_of(*value.expr, context_.symbols)) {
+    mistake(*text.expr, About::structure,
+            {what + " is known when the kernel is launched", "index arithmetic over symbols"});
+    return std::nullopt;
+  }
+  if (value.range.lo >= least && value.range.hi <= most) return bound::Extent(value.expr);
+  mistake(*text.expr, About::structure,
+          {what + " is out of range for some values of the dynamic symbols",
+           std::to_string(least) + " to " + std::to_string(most), range_words(value.range),
+           "promise what the symbols are: \"min\", \"max\""});
+  return std::nullopt;
+}
+
+// A value that must be known now is not: because of a dynamic symbol, or of what only a block knows.
+void ExpressionBinder::not_known(const tile::Text& text, const std::string& what, std::string expected) {
+  std::string dynamic;
+  const auto look = [&](const auto& self, const Expr& expr) -> void {
+    const Named* found = expr.kind == Kind::name ? context_.names.find(expr.text) : nullptr;
+    if (found && found->kind == Named::Kind::value && found->value.is_typed() &&
+        found->value.expr->kind == bound::Expr::Kind::symbol)
+      dynamic = expr.text;
+    for (const auto& arg : expr.args) self(self, *arg);
+  };
+  look(look, *text.expr);
+  std::string hint;
+  if (!dynamic.empty())
+    hint = "'" + dynamic + "' is dynamic: use a tunable, whose default may depend on it, or make it static";
+  mistake(*text.expr, About::structure,
+          {what + " is known when the kernel is compiled", std::move(expected), "", std::move(hint)});
 }
 
 Value ExpressionBinder::runtime_condition(const tile::Text& text) {
@@ -215,8 +265,7 @@ std::optional<bool> ExpressionBinder::condition(const tile::Text& text) {
   if (!value) return std::nullopt;
   if (value.constant()) return value.expr->integer != 0;
   text_ = &text;
-  mistake(*text.expr, About::structure,
-          {"the condition is known when the kernel is compiled", "a compile-time boolean"});
+  not_known(text, "the condition", "a compile-time boolean");
   return std::nullopt;
 }
 

@@ -28,10 +28,11 @@ struct BindContext {
   Findings& findings;
   Budget& budget;
   Names names;
+  std::vector<bound::Symbol> symbols;  // dynamic ones; bind_settings makes them, and declares their names for what follows
   std::vector<bound::Tensor> tensors;
   std::vector<TileState> tiles;
   bound::Launch launch;          // receives tiles and variables
-  Range grid[3];                 // of bid.x, y, z
+  Range grid[3];                 // of bid.x, y, z; one value: known now
   std::optional<Error> stopped;  // the budget ran out: everything ends quickly
 
   bool spend(std::int64_t units = 1);
@@ -54,6 +55,9 @@ class ExpressionBinder {
   std::optional<std::int64_t> constant(const tile::Text& text, std::int64_t least, std::int64_t most,
                                        const std::string& what);
   std::optional<bool> condition(const tile::Text& text);
+  // The same as `constant`, but for dynamic symbols: all values that they promise are from least to most.
+  std::optional<bound::Extent> extent(const tile::Text& text, std::int64_t least, std::int64_t most,
+                                      const std::string& what);
   std::optional<DType> element_type(const tile::Text& text);
   // A value of exactly `type`: literals and (to floats) integers convert, anything else needs a cast. Null after a
   // mistake.
@@ -69,7 +73,7 @@ class ExpressionBinder {
   Value built_in_name(const Expr& expr);
   Value named(const Expr& expr, const Named& named);
   Value element(const Expr& expr);
-  bool element_indices(const Expr& expr, const std::vector<std::int64_t>& shape, bound::Expr& node);
+  bool element_indices(const Expr& expr, const bound::Extents& shape, bound::Expr& node);
   Value unary(const Expr& expr, std::optional<DType> expected);
   Value binary(const Expr& expr, std::optional<DType> expected);
   Value logical(const Expr& expr);
@@ -88,6 +92,7 @@ class ExpressionBinder {
   Value convert(const Expr& expr, Value value, DType type, bool is_explicit);
   Value convert_literal(const Expr& expr, const Value& value, DType type);
   Value mistake(const Expr& expr, About about, Finding finding);
+  void not_known(const tile::Text& text, const std::string& what, std::string expected);
 
   BindContext& context_;
   const tile::Text* text_ = nullptr;  // being bound
@@ -97,7 +102,11 @@ class ExpressionBinder {
 // "f32", "an index", "a literal": for messages.
 std::string type_words(const Value& value);
 std::string range_words(const Range& range);
-// Whether an index is known to leave 0 … extent - 1: for all its values, or where it is `certain` to be used, for some.
-bool leaves(const Value& index, std::int64_t extent, bool certain);
+// Whether an index is known to leave 0 … extent - 1, for each extent in the range: for all its values, or where it is
+// `certain` to be used, for some.
+bool leaves(const Value& index, const Range& extent, bool certain);
+// The extent's bounds, within 64 bits as it was bound.
+Range range_of(const BindContext& context, const bound::Extent& extent);
+bound::Extents extents_of(const std::vector<std::int64_t>& shape);
 
 }  // namespace kiln::specialize

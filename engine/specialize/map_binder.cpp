@@ -53,15 +53,15 @@ bool StatementBinder::map_let(const tile::MapItem& item, MapState& state) {
 }
 
 // The tile or tensor that an item sets; its bound id is set by the caller once all is well.
-bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& bound,
-                                 const std::vector<std::int64_t>*& shape, DType& dtype) {
+bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& bound, bound::Extents& shape,
+                                 DType& dtype) {
   const std::string pointer = item.pointer + "/set";
   const Named* found = context_.names.find(item.target);
   if (found && found->kind == Named::Kind::tensor) {
     const bound::Tensor& tensor = context_.tensors[static_cast<std::size_t>(found->id)];
     bound.tensor = true;
     bound.target = found->id;
-    shape = &tensor.shape;
+    shape = tensor.shape;
     dtype = tensor.dtype;
     if (tensor.access != Access::read) return true;
     mistake(pointer, About::structure, {"'" + item.target + "' may only be read", "access write or readwrite", "read"});
@@ -70,18 +70,18 @@ bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& boun
   TileState* state = tile(item.target, pointer, bound.target);
   if (!state) return false;
   state->written = true;
-  shape = &state->tile.shape;
+  shape = extents_of(state->tile.shape);
   dtype = state->tile.dtype;
   return !state->failed;
 }
 
 bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
   bound::MapItem bound;
-  const std::vector<std::int64_t>* shape = nullptr;
+  bound::Extents shape;
   DType dtype = DType::f32;
   if (!map_target(item, bound, shape, dtype)) return false;
   bool good = true;
-  for (std::size_t axis = 0; axis < item.indices.size() && axis < shape->size(); ++axis) {
+  for (std::size_t axis = 0; axis < item.indices.size() && axis < shape.size(); ++axis) {
     Value index = binder_.index(item.indices[axis]);
     good = good && index;
     if (!index) continue;
@@ -92,12 +92,12 @@ bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
                "an index made of block ids, loop variables and indices of the map"});
       good = false;
     }
-    const std::int64_t extent = (*shape)[axis];
+    const Range extent = range_of(context_, shape[axis]);
     if (!state.empty && leaves(index, extent, !bound.tensor))
       mistake(item.pointer + "/set", About::size,
               {"index out of range: axis " + std::to_string(axis) + " of '" + item.target + "' has extent " +
-                   std::to_string(extent),
-               "0 to " + std::to_string(extent - 1), range_words(index.range)});
+                   range_words(extent),
+               "0 to " + std::to_string(extent.hi - 1), range_words(index.range)});
     bound.indices.push_back(std::move(index.expr));
   }
   bound.value = binder_.value_of_type(item.value, dtype);

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "engine/base/bytes.hpp"
+#include "engine/ir/bound/symbols.hpp"
 #include "engine/ir/tile/nearest_name.hpp"
 
 namespace kiln::specialize {
@@ -13,13 +14,6 @@ namespace {
 constexpr std::int64_t size_max = (std::int64_t(1) << 31) - 1, align_bytes_max = 16;
 constexpr std::int64_t tensor_bytes_max = std::int64_t(1) << 62;
 __extension__ typedef __int128 Wide;
-
-std::optional<std::int64_t> parse_integer(const std::string& text) {
-  std::int64_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 std::string quoted(const std::string& text) { return "'" + make_valid_utf8(text.substr(0, 64)) + "'"; }
 
@@ -34,6 +28,7 @@ class Settings {
     for (const auto& option : program_.options) bind_option(option);
     for (const auto& tunable : program_.tunables) bind_tunable(tunable);
     if (settled_) constraints();
+    declare_dynamic();
     return std::move(resolved_);
   }
 
@@ -77,6 +72,11 @@ class Settings {
   void bind_symbol(const tile::Symbol& symbol) {
     const std::string pointer = "/bindings/symbols/" + symbol.name;
     const std::string* text = given(symbol.name);
+    if (!text && !sample_ && symbol.dynamic) {
+      Named unset;
+      unset.kind = Named::Kind::unset;
+      return context_.names.declare(symbol.name, std::move(unset));
+    }
     if (!text && !sample_) {
       mistake(pointer, About::structure,
               {"the symbol '" + symbol.name + "' has no value", "an integer from 0 to 2147483647", "nothing",
@@ -100,6 +100,26 @@ class Settings {
                std::to_string(symbol.min.value_or(0)) + " to " + std::to_string(symbol.max.value_or(size_max)),
                std::to_string(*value)});
     declare("symbol", symbol.name, integer_value(*value), std::to_string(*value), text != nullptr);
+  }
+
+  // What follows the settings sees symbols, not the values that were set.
+  void declare_dynamic() {
+    for (const auto& symbol : program_.symbols) {
+      if (!symbol.dynamic) continue;
+      bound::Symbol made{symbol.name, symbol.min.value_or(0), symbol.max.value_or(size_max), symbol.multiple_of};
+      const Range range = bound::range_of(made);
+      if (range.lo % made.multiple_of != 0 || range.hi > made.max)
+        mistake(symbol.pointer, About::structure,
+                {"no value keeps the promises of '" + symbol.name + "'",
+                 "a multiple of " + std::to_string(made.multiple_of),
+                 "none from " + std::to_string(made.min) + " to " + std::to_string(made.max)});
+      bound::Expr node;
+      node.kind = bound::Expr::Kind::symbol;
+      node.integer = static_cast<std::int64_t>(context_.symbols.size());
+      context_.symbols.push_back(std::move(made));
+      Value value = typed_value(std::make_shared<const bound::Expr>(std::move(node)), range);
+      context_.names.declare(symbol.name, range.single() ? integer_value(range.lo) : std::move(value));
+    }
   }
 
   void bind_option(const tile::Option& option) {
@@ -252,12 +272,12 @@ class Params {
   bool bind_shape(const tile::Param& param, bound::Tensor& tensor) {
     bool good = true;
     for (const auto& text : param.shape) {
-      const auto extent = binder_.constant(text, 0, size_max, "an extent of '" + param.name + "'");
+      const auto extent = binder_.extent(text, 0, size_max, "an extent of '" + param.name + "'");
       good = good && extent;
       tensor.shape.push_back(extent.value_or(1));
     }
     for (const auto& text : param.strides) {
-      const auto stride = binder_.constant(text, 0, INT64_MAX, "a stride of '" + param.name + "'");
+      const auto stride = binder_.extent(text, 0, INT64_MAX, "a stride of '" + param.name + "'");
       good = good && stride;
       tensor.strides.push_back(stride.value_or(0));
     }
@@ -265,20 +285,29 @@ class Params {
   }
 
   bool row_major(const tile::Param& param, bound::Tensor& tensor) {
-    Wide stride = 1;
+    bound::ExprPtr stride = bound::make_integer(1);
+    Wide largest = 1;
     tensor.strides.assign(tensor.shape.size(), 0);
     for (std::size_t i = tensor.shape.size(); i-- > 0;) {
-      if (stride > tensor_bytes_max) return too_large(param);
-      tensor.strides[i] = static_cast<std::int64_t>(stride);
-      stride *= std::max<std::int64_t>(tensor.shape[i], 1);
+      if (largest > tensor_bytes_max) return too_large(param, tensor);
+      tensor.strides[i] = stride;
+      const Range extent = range_of(context_, tensor.shape[i]);
+      largest *= std::max<std::int64_t>(extent.hi, 1);
+      // A tensor with an extent of 0 has no element, whatever its strides.
+      if (!tensor.shape[i].is(0)) stride = bound::make_binary(Op::mul, stride, tensor.shape[i].expr());
     }
     return true;
   }
 
-  bool too_large(const tile::Param& param) {
-    context_.findings.add(
-        param.pointer, About::size,
-        {"'" + param.name + "' is larger than 2^62 bytes at these sizes", "a tensor that memory can hold"});
+  bool too_large(const tile::Param& param, const bound::Tensor& tensor) {
+    if (tensor.is_static())
+      context_.findings.add(
+          param.pointer, About::size,
+          {"'" + param.name + "' is larger than 2^62 bytes at these sizes", "a tensor that memory can hold"});
+    else
+      context_.findings.add(param.pointer, About::structure,
+                            {"'" + param.name + "' may be larger than 2^62 bytes for values that its dynamic symbols allow",
+                             "a tensor that memory can hold", "", "promise a \"max\" for them"});
     return false;
   }
 
@@ -294,9 +323,10 @@ class Params {
                               {"not an alignment class", "1, 2, 4, 8 or 16", std::to_string(asked)});
     }
     for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-      const Wide pitch = Wide(tensor.strides[i]) * dtype_bytes(tensor.dtype);
-      const bool innermost = tensor.strides[i] == 1 && i + 1 == tensor.shape.size();
-      if (innermost || tensor.shape[i] <= 1) continue;
+      const Wide pitch =
+          Wide(bound::divisor_of(*tensor.strides[i].expr(), context_.symbols)) * dtype_bytes(tensor.dtype);
+      const bool innermost = tensor.strides[i].is(1) && i + 1 == tensor.shape.size();
+      if (innermost || range_of(context_, tensor.shape[i]).hi <= 1) continue;
       while (align > 1 && pitch % align != 0) align /= 2;
     }
     return align;
@@ -306,12 +336,13 @@ class Params {
     Wide span = 1;
     bool empty = false, overlapping = false;
     for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-      empty = empty || tensor.shape[i] == 0;
-      overlapping = overlapping || (tensor.shape[i] > 1 && tensor.strides[i] == 0);
-      if (tensor.shape[i] > 0) span += Wide(tensor.shape[i] - 1) * tensor.strides[i];
+      const std::int64_t extent = range_of(context_, tensor.shape[i]).hi;
+      empty = empty || extent == 0;
+      overlapping = overlapping || (extent > 1 && tensor.strides[i].is(0));
+      if (extent > 0) span += Wide(extent - 1) * range_of(context_, tensor.strides[i]).hi;
       if (span > tensor_bytes_max) break;
     }
-    if (span > tensor_bytes_max / dtype_bytes(tensor.dtype)) too_large(param);
+    if (span > tensor_bytes_max / dtype_bytes(tensor.dtype)) too_large(param, tensor);
     if (overlapping && !empty && tensor.access != Access::read)
       context_.findings.add(
           param.pointer, About::size,
@@ -325,6 +356,13 @@ class Params {
 };
 
 }  // namespace
+
+std::optional<std::int64_t> parse_integer(const std::string& text) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
 
 std::vector<ResolvedBinding> bind_settings(BindContext& context, const tile::Program& program, const Bindings& bindings,
                                            bool sample) {

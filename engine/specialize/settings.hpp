@@ -6,9 +6,13 @@
 
 namespace kiln::specialize {
 
+// Decimal, nothing else around it.
+std::optional<std::int64_t> parse_integer(const std::string& text);
+
 // Declares symbols, options and tunables in `context.names` and reports what cannot be set as asked; then checks
 // constraints. `sample` gives symbols without a value one that keeps their promises (check_program); otherwise that is
-// a mistake. Returns what everything was set to, in the order of the program.
+// a mistake, but for dynamic ones. Until then a dynamic symbol stands for the value that it is set to, and then for
+// itself: it is added to `context.symbols`. Returns what everything was set to, in the order of the program.
 std::vector<ResolvedBinding> bind_settings(BindContext& context, const tile::Program& program, const Bindings& bindings,
                                            bool sample);
 

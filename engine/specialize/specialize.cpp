@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/bytes.hpp"
+#include "engine/ir/bound/symbols.hpp"
 #include "engine/specialize/settings.hpp"
 #include "engine/specialize/statement_binder.hpp"
 
@@ -79,6 +80,7 @@ class Specializer {
     bind_params(context_, program_, bindings_);
     for (const auto& launch : program_.launches) bound.launches.push_back(bind_launch(launch));
     unknown_layouts();
+    bound.symbols = context_.symbols;
     bound.tensors = context_.tensors;
     return bound;
   }
@@ -90,12 +92,13 @@ class Specializer {
     ExpressionBinder binder(context_);
     bool empty = false;
     for (std::size_t axis = 0; axis < 3; ++axis) {
-      std::optional<std::int64_t> extent = 1;
-      if (axis < launch.grid.size())
-        extent = binder.constant(launch.grid[axis], 0, bound::grid_extent_max, "an extent of the grid");
+      std::optional<bound::Extent> extent = bound::Extent(1);
+      if (axis < launch.grid.size()) extent = grid_extent(binder, launch.grid[axis]);
       context_.launch.grid.push_back(extent.value_or(1));
-      context_.grid[axis] = {0, std::max<std::int64_t>(context_.launch.grid.back() - 1, 0)};
-      empty = empty || context_.launch.grid.back() == 0;
+      const std::int64_t most =
+          std::min(range_of(context_, context_.launch.grid.back()).hi, bound::grid_extent_max);
+      context_.grid[axis] = {0, std::max<std::int64_t>(most - 1, 0)};
+      empty = empty || most == 0;
     }
     check_grid(launch);
     if (nothing_to_write()) {
@@ -121,13 +124,20 @@ class Specializer {
     return std::move(context_.launch);
   }
 
+  // One that depends on dynamic symbols may be over the limit for some of their values: a launch says so.
+  static std::optional<bound::Extent> grid_extent(ExpressionBinder& binder, const tile::Text& text) {
+    const Value value = binder.index(text);
+    if (value && !value.constant()) return binder.extent(text, 0, INT64_MAX, "an extent of the grid");
+    return binder.extent(text, 0, bound::grid_extent_max, "an extent of the grid");
+  }
+
   // Whether what the program may write has no element at all: then no block needs to run.
   bool nothing_to_write() const {
     bool written = false;
     for (const auto& tensor : context_.tensors) {
       if (tensor.scalar || tensor.access == Access::read) continue;
       written = true;
-      if (tensor.elements_span() > 0) return false;
+      if (!tensor.is_static() || tensor.elements_span() > 0) return false;
     }
     return written;
   }
@@ -155,7 +165,8 @@ class Specializer {
   }
 
   void check_grid(const tile::Launch& launch) {
-    const auto& grid = context_.launch.grid;
+    if (!bound::all_static(context_.launch.grid)) return;
+    const auto grid = bound::values(context_.launch.grid);
     if (bound::block_count(grid) <= bound::blocks_max) return;
     context_.findings.add(launch.pointer + "/grid", About::size,
                           {"the grid has too many blocks", "at most " + std::to_string(bound::blocks_max) + " together",
@@ -212,7 +223,7 @@ Error failed(const tile::Program& program, Findings& findings, const target::Tar
 Result<bound::Program> specialize(const tile::Program& program, const Bindings& bindings, const target::Target& target,
                                   Budget& budget) {
   Findings findings;
-  BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}};
+  BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}, {}};
   auto bound = Specializer(program, bindings, context, false).run();
   if (context.stopped) return std::move(*context.stopped);
   if (findings.has_errors()) return failed(program, findings, target);
@@ -221,12 +232,36 @@ Result<bound::Program> specialize(const tile::Program& program, const Bindings& 
   return bound;
 }
 
+Result<bound::SymbolValues> symbol_values(const std::vector<bound::Symbol>& symbols,
+                                          const std::map<std::string, std::string>& set) {
+  bound::SymbolValues values;
+  for (const auto& symbol : symbols) {
+    const auto given = set.find(symbol.name);
+    const auto value = given == set.end() ? std::nullopt : parse_integer(given->second);
+    if (value) {
+      values.push_back(*value);
+      continue;
+    }
+    Diagnostic d;
+    d.pointer = "/bindings/symbols/" + symbol.name;
+    d.message = "the dynamic symbol '" + symbol.name + "' has no value";
+    d.expected = "an integer from " + std::to_string(symbol.min) + " to " + std::to_string(symbol.max);
+    d.found = given == set.end() ? "nothing" : make_valid_utf8(given->second.substr(0, 64));
+    d.hint = "set " + symbol.name + "=…";
+    Error error(ErrorCode::invalid_argument, d.pointer + ": " + d.message + "; " + d.hint);
+    error.diagnostics.push_back(std::move(d));
+    return error;
+  }
+  KILN_CHECK(bound::check_values(symbols, values));
+  return values;
+}
+
 Diagnostics check_program(const tile::Program& program) {
   Findings findings(false);
   target::Target target;
   target.full = target.arch = "gfx942";
   Budget budget(10'000'000);
-  BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}};
+  BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}, {}};
   const Bindings none;
   Specializer(program, none, context, true).run();
   return std::move(findings.diagnostics());
@@ -236,7 +271,7 @@ Result<std::vector<ResolvedBinding>> describe_bindings(const tile::Program& prog
                                                        const target::Target& target) {
   Findings findings;
   Budget budget(10'000'000);
-  BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}};
+  BindContext context{target, findings, budget, {}, {}, {}, {}, {}, {}, {}};
   auto resolved = bind_settings(context, program, bindings, false);
   if (context.stopped) return std::move(*context.stopped);
   if (findings.has_errors()) return failed(program, findings, target);

@@ -23,7 +23,8 @@ struct Bindings {
       align_bytes;  // parameter -> alignment class of its base; absent: 16 (or what pitch allows)
 };
 
-// Verifies and binds. Symbols must all be set, >= 0 and < 2^31 each; extents, byte sizes, strides and every index
+// Verifies and binds. Static symbols must all be set, >= 0 and < 2^31 each; the value of a dynamic one, if set, is what
+// defaults and constraints see, and enters nothing else. Extents, byte sizes, strides and every index
 // expression are proved to stay within 64 bits at the bound sizes. At most 65 536 nodes after unrolling. Total: any
 // program that read_program gives and any bindings end in a program, in program_invalid with diagnostics, or in the
 // budget's error. Also found here: a tile never written, tiles too large for the target's LDS, a write by two
@@ -31,6 +32,11 @@ struct Bindings {
 // shapes and dtypes that do not fit.
 Result<bound::Program> specialize(const tile::Program& program, const Bindings& bindings, const target::Target& target,
                                   Budget& budget);
+
+// The values that a request sets for the dynamic symbols of a program, in their order. Errors: invalid_argument at
+// "/bindings/symbols/<name>" where one is not set or no integer; as bound::check_values.
+Result<bound::SymbolValues> symbol_values(const std::vector<bound::Symbol>& symbols,
+                                          const std::map<std::string, std::string>& set);
 
 // Without bindings: everything that can be said about the program alone. Expressions are typed with the options'
 // defaults and sizes that keep the symbols' promises; what depends on sizes is not reported.
@@ -43,7 +49,8 @@ struct ResolvedBinding {
   std::string value;   // "4096", "bf16", "true", "gelu"
   bool given = false;  // by the bindings; otherwise the program's default
 };
-// In the order of the program. Errors as specialize's, for the settings alone (symbols must all be set).
+// In the order of the program; dynamic symbols that are not set are left out. Errors as specialize's, for the settings
+// alone (static symbols must all be set).
 Result<std::vector<ResolvedBinding>> describe_bindings(const tile::Program& program, const Bindings& bindings,
                                                        const target::Target& target);
 

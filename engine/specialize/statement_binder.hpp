@@ -51,7 +51,7 @@ class StatementBinder {
   struct Side {
     bound::Region region;
     int tile = -1;  // index among the context's tiles
-    const std::vector<std::int64_t>* shape = nullptr;
+    std::vector<Range> shape;
     DType dtype = DType::f32;
     std::vector<Extent> extents;    // of the ranged axes
     std::vector<std::size_t> axes;  // the ranged axes
@@ -70,8 +70,7 @@ class StatementBinder {
   bool map_space(const Stmt& stmt, const tile::Map& map, MapState& state);
   bool map_let(const tile::MapItem& item, MapState& state);
   bool map_set(const tile::MapItem& item, MapState& state);
-  bool map_target(const tile::MapItem& item, bound::MapItem& bound, const std::vector<std::int64_t>*& shape,
-                  DType& dtype);
+  bool map_target(const tile::MapItem& item, bound::MapItem& bound, bound::Extents& shape, DType& dtype);
 
   BindContext& context_;
   const Bindings& bindings_;

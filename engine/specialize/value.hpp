@@ -5,10 +5,17 @@
 #include <unordered_map>
 #include <vector>
 
+#include "engine/ir/bound/interval.hpp"
 #include "engine/ir/bound/program.hpp"
-#include "engine/specialize/interval.hpp"
 
 namespace kiln::specialize {
+
+using bound::decide;
+using bound::hull;
+using bound::point;
+using bound::Range;
+using bound::range_of;
+using bound::range_of_type;
 
 struct Value {
   enum class Kind : std::uint8_t {
@@ -64,7 +71,8 @@ inline Value typed_value(bound::ExprPtr expr, Range range = {}, bool reads_eleme
 
 // What a name stands for.
 struct Named {
-  enum class Kind : std::uint8_t { value, tensor, tile, absent } kind = Kind::value;  // absent: its `when` is false
+  // absent: its `when` is false; unset: a dynamic symbol without a value, where one is needed
+  enum class Kind : std::uint8_t { value, tensor, tile, absent, unset } kind = Kind::value;
   Value value;
   int id = -1;  // tensor: position; tile: position in the binder's list
 };

@@ -53,6 +53,7 @@ class Kernel:
 
     def __call__(self, device: str = "host", deadline_ms: Optional[int] = None, stream: Optional[Stream] = None,
                  wait: Sequence[CardEvent] = (), event: Optional[CardEvent] = None,
+                 symbols: Optional[Mapping[str, int]] = None,
                  **arguments: Union[Array, CardMemory, float, int]) -> Optional[float]:
         """Runs it on arrays, a card's memory and scalars by name; gives the milliseconds that it took on the device.
 
@@ -61,8 +62,14 @@ class Kernel:
             wait: the card begins when what was recorded in these events is done.
             event: recorded behind the launch. The call returns None as soon as others can wait for it; an error after that is
                 raised by the stream's next launch or :meth:`Client.synchronize`.
+            symbols: values of the program's dynamic symbols, such as ``{"S": 1000}``; those that it was compiled with count
+                where none is given.
         """
         params: Dict[str, Any] = {"key": self.key, "device": device, "args": self._arguments(arguments)}
+        if self.info["symbols"]:
+            params["symbols"] = self._symbols(symbols)
+        elif symbols:
+            params["symbols"] = dict(symbols)  # answered with what is wrong
         if stream is not None:
             params["stream"] = stream
         if wait:
@@ -80,16 +87,26 @@ class Kernel:
             answer, _ = call("kernel.launch", params)
         return None if event is not None else float(answer["duration_ms"])
 
-    def verify(self, device: str = "host", **arguments: Union[Array, float, int]) -> Dict[str, Any]:
+    def verify(self, device: str = "host", symbols: Optional[Mapping[str, int]] = None,
+               **arguments: Union[Array, float, int]) -> Dict[str, Any]:
         """Runs it and compares what it wrote with the interpreter: ``passed`` and, a tensor each, ``error_max`` and more."""
-        answer, _ = self._client.connection.call(
-            "kernel.verify", {**self._request, "device": device, "args": self._arguments(arguments)})
+        params: Dict[str, Any] = {**self._request, "device": device, "args": self._arguments(arguments)}
+        if symbols:
+            params["symbols"] = dict(symbols)
+        answer, _ = self._client.connection.call("kernel.verify", params)
         return answer
 
     def explain(self) -> Dict[str, Any]:
         """The whole report: resources, layouts, bank conflicts, bounds, decisions, texts."""
         answer, _ = self._client.connection.call("kernel.explain", {"key": self.key})
         return answer
+
+    def _symbols(self, given: Optional[Mapping[str, int]]) -> Dict[str, int]:
+        """What is given, and the values at compilation for the rest."""
+        bound = self._request["set"]
+        values = {s["name"]: int(bound[s["name"]]) for s in self.info["symbols"] if s["name"] in bound}
+        values.update(given or {})
+        return values
 
     def _arguments(self, arguments: Dict[str, Any]) -> Dict[str, Any]:
         for name, value in arguments.items():

@@ -243,7 +243,7 @@ Status HipDevice::add_argument(Order& order, const compile::TensorInfo& tensor, 
     return ok();
   }
   const std::uint64_t address = mapped->address + argument.offset;
-  order.uses.push_back({found->second, argument.offset, static_cast<std::uint64_t>(tensor.bytes),
+  order.uses.push_back({found->second, argument.offset, static_cast<std::uint64_t>(tensor.bytes.value()),
                         tensor.access != Access::read});
   Bytes value(8);
   std::memcpy(value.data(), &address, sizeof address);
@@ -291,13 +291,15 @@ Result<OrderPtr> HipDevice::make_order(KernelId kernel, std::vector<LaunchArgume
   if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the card");
   auto order = std::make_shared<Order>();
   order->kernel = found->second;
-  const auto& tensors = order->kernel->tensors();
-  KILN_CHECK(check_argument_count(tensors, arguments));
+  KILN_TRY(order->sizes, order->kernel->sizes(arguments));
+  const auto& tensors = order->sizes->tensors;
   std::vector<std::size_t> use_tensors;   // the tensor of each use
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     KILN_CHECK(add_argument(*order, tensors[i], arguments[i]));
     if (!tensors[i].scalar) use_tensors.push_back(i);
   }
+  for (std::size_t i = tensors.size(); i < arguments.size(); ++i)  // the symbols' values
+    order->values.push_back(std::move(arguments[i].scalar));
   KILN_CHECK(check_overlaps(*order, tensors, use_tensors));
   KILN_CHECK(add_events(*order, settings));
   return order;

@@ -10,23 +10,27 @@ namespace {
 constexpr std::int64_t argument_bytes_max = 4096;
 
 // The explicit arguments must be the program's, one for one.
-Status check_arguments(const compile::LaunchInfo& launch, const std::vector<compile::TensorInfo>& tensors) {
+Status check_arguments(const compile::LaunchInfo& launch, const compile::Metadata& metadata) {
+  const auto& tensors = metadata.tensors;
+  const std::size_t all = tensors.size() + metadata.symbols.size();
   const auto corrupt = [&](const std::string& what) {
     return Error(ErrorCode::corrupt, "kernel " + launch.symbol + ": " + what);
   };
   std::size_t next = 0;
   for (const auto& argument : launch.arguments) {
     if (argument.kind.starts_with("hidden_")) continue;
-    if (next == tensors.size()) return corrupt("it has more arguments than the program");
-    const auto& tensor = tensors[next++];
-    const std::int64_t wanted = tensor.scalar ? tensor.bytes : 8;
+    if (next == all) return corrupt("it has more arguments than the program");
+    const bool symbol = next >= tensors.size();
+    const std::string& name = symbol ? metadata.symbols[next - tensors.size()].name : tensors[next].name;
+    const std::int64_t wanted = symbol ? 4 : tensors[next].scalar ? dtype_bytes(tensors[next].dtype) : 8;
+    ++next;
     if (argument.size != wanted || argument.offset < 0 || argument.offset > argument_bytes_max - wanted)
-      return corrupt("its argument " + tensor.name + " has another size or place than the program's");
+      return corrupt("its argument " + name + " has another size or place than the program's");
   }
-  if (next != tensors.size()) return corrupt("it has fewer arguments than the program");
+  if (next != all) return corrupt("it has fewer arguments than the program");
   if (launch.grid.size() != 3 || launch.threads < 1 || launch.threads > 1024) return corrupt("bad launch description");
-  for (const std::int64_t extent : launch.grid)
-    if (extent < 0 || extent > 0x7fffffff) return corrupt("a grid that no card takes");
+  for (const auto& extent : launch.grid)
+    if (extent.is_static() && (extent.value() < 0 || extent.value() > 0x7fffffff)) return corrupt("a grid that no card takes");
   return ok();
 }
 
@@ -40,9 +44,10 @@ Result<std::shared_ptr<const Kernel>> Kernel::load(const Table& table, const com
                  card.full);
   KILN_TRY(const auto code, compile::read_code_object(object));
   KILN_CHECK(compile::check_code_object(code, made_for));
-  for (const auto& launch : metadata.launches) KILN_CHECK(check_arguments(launch, metadata.tensors));
+  for (const auto& launch : metadata.launches) KILN_CHECK(check_arguments(launch, metadata));
   std::shared_ptr<Kernel> kernel(new Kernel(table));
   kernel->metadata_ = metadata;
+  KILN_TRY(kernel->sizes_, fixed_sizes(metadata));
   kernel->metadata_.source.clear();
   kernel->metadata_.kernel_program.clear();
   kernel->metadata_.log.clear();
@@ -64,9 +69,10 @@ Kernel::~Kernel() {
   if (module_ != nullptr) (void)table_.hipModuleUnload(module_);
 }
 
-Status Kernel::submit(std::size_t index, const std::vector<Bytes>& values, Stream stream) const {
+Status Kernel::submit(std::size_t index, const std::vector<std::int64_t>& grid, const std::vector<Bytes>& values,
+                      Stream stream) const {
   const auto& launch = metadata_.launches[index];
-  if (std::any_of(launch.grid.begin(), launch.grid.end(), [](std::int64_t extent) { return extent == 0; })) return ok();
+  if (std::find(grid.begin(), grid.end(), 0) != grid.end()) return ok();
   Bytes arguments;
   std::size_t next = 0;
   for (const auto& argument : launch.arguments) {
@@ -78,7 +84,7 @@ Status Kernel::submit(std::size_t index, const std::vector<Bytes>& values, Strea
   }
   std::size_t bytes = arguments.size();
   void* extra[] = {launch_buffer, arguments.data(), launch_buffer_size, &bytes, launch_end};
-  const auto extent = [&](int i) { return static_cast<unsigned>(launch.grid[static_cast<std::size_t>(i)]); };
+  const auto extent = [&](int i) { return static_cast<unsigned>(grid[static_cast<std::size_t>(i)]); };
   return table_.check(table_.hipModuleLaunchKernel(functions_[index], extent(0), extent(1), extent(2),
                                                    static_cast<unsigned>(launch.threads), 1, 1, 0, stream, nullptr,
                                                    extra),

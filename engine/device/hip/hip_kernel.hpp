@@ -7,6 +7,7 @@
 #include "engine/compile/metadata.hpp"
 #include "engine/device/hip/hip_buffer.hpp"
 #include "engine/device/hip/table.hpp"
+#include "engine/device/launch_arguments.hpp"
 #include "engine/ir/target/target.hpp"
 
 namespace kiln::device::hip {
@@ -19,16 +20,22 @@ class Kernel {
                                                     ByteView object, const target::Target& card, const LetGo& let_go);
   ~Kernel();
   Kernel(const Kernel&) = delete;
-  [[nodiscard]] const std::vector<compile::TensorInfo>& tensors() const { return metadata_.tensors; }
+  // Of a launch with these arguments. Errors: as device::launch_sizes.
+  [[nodiscard]] Result<LaunchSizesPtr> sizes(const std::vector<LaunchArgument>& arguments) const {
+    return launch_sizes(metadata_, sizes_, arguments);
+  }
   [[nodiscard]] std::size_t launches() const { return metadata_.launches.size(); }
-  // Submits launch `index`; `values` are the tensors' in order: 8 bytes of device address, or a scalar's bytes.
-  Status submit(std::size_t index, const std::vector<Bytes>& values, Stream stream) const;
+  // Submits launch `index` with x y z blocks; `values` are the arguments' in order: 8 bytes of device address, or a
+  // scalar's bytes.
+  Status submit(std::size_t index, const std::vector<std::int64_t>& grid, const std::vector<Bytes>& values,
+                Stream stream) const;
 
  private:
   explicit Kernel(const Table& table) : table_(table) {}
 
   const Table& table_;
   compile::Metadata metadata_;
+  LaunchSizesPtr sizes_;              // null: each launch's own
   Bytes object_;                      // AMD's runtime may read it as long as the module lives
   Module module_ = nullptr;
   std::vector<Function> functions_;   // by launch

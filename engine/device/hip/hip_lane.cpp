@@ -238,7 +238,7 @@ Status Lane::submit_grids(Flight& flight) {
   for (const auto& use : order.uses) KILN_CHECK(use.buffer->copy_in(stream_, use.offset, use.bytes));
   KILN_CHECK(table_.check(table_.hipEventRecord(flight.begin, stream_), "hipEventRecord"));
   for (std::size_t i = 0; i < order.kernel->launches() && !order.cancelled.load(); ++i) {
-    KILN_CHECK(order.kernel->submit(i, order.values, stream_));
+    KILN_CHECK(order.kernel->submit(i, order.sizes->grids[i], order.values, stream_));
     stop_late(flight);
   }
   KILN_CHECK(table_.check(table_.hipEventRecord(flight.end, stream_), "hipEventRecord"));

@@ -29,6 +29,7 @@ struct Order {
   std::shared_ptr<const Kernel> kernel;
   std::vector<Use> uses;
   std::vector<Bytes> values;
+  LaunchSizesPtr sizes;
   LaunchSettings settings;
   std::vector<std::shared_ptr<const CardEvent>> waits;
   std::shared_ptr<const CardEvent> record;

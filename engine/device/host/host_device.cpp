@@ -27,6 +27,7 @@ struct Buffer {
 struct Kernel {
   compile::Metadata metadata;
   std::unique_ptr<LoadedObject> object;
+  LaunchSizesPtr sizes;  // null: each launch's own
 };
 
 // One launch from submission to completion; its grids run one after the other.
@@ -34,6 +35,7 @@ struct Order {
   LaunchId id = 0;
   std::uint64_t stream = 0;
   std::shared_ptr<const Kernel> kernel;
+  LaunchSizesPtr sizes;
   std::vector<std::shared_ptr<const Buffer>> buffers;  // kept mapped
   std::vector<Bytes> scalars;
   std::vector<void*> arguments;
@@ -136,7 +138,8 @@ Result<KernelId> HostDevice::load(const compile::Metadata& metadata, ByteView ob
   }
   std::vector<std::string> symbols;
   for (const auto& launch : metadata.launches) {
-    if (launch.grid.size() != 3 || !countable(launch.grid) || launch.lds_bytes < 0)
+    const bool fits = !bound::all_static(launch.grid) || countable(bound::values(launch.grid));
+    if (launch.grid.size() != 3 || !fits || launch.lds_bytes < 0)
       return Error(ErrorCode::corrupt, "host kernel: bad launch description");
     symbols.push_back(launch.symbol);
   }
@@ -144,6 +147,7 @@ Result<KernelId> HostDevice::load(const compile::Metadata& metadata, ByteView ob
   kernel->metadata = metadata;
   kernel->metadata.source.clear();
   kernel->metadata.kernel_program.clear();
+  KILN_TRY(kernel->sizes, fixed_sizes(metadata));
   KILN_TRY(kernel->object, loader_->load(object, symbols));
   const std::lock_guard lock(mutex_);
   const KernelId id = next_id_++;
@@ -210,12 +214,16 @@ Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, const Launc
   if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the host device");
   auto order = std::make_shared<Order>();
   order->kernel = found->second;
-  const auto& tensors = order->kernel->metadata.tensors;
-  KILN_CHECK(check_argument_count(tensors, arguments));
-  order->scalars.reserve(tensors.size());  // pointers into it stay valid
+  KILN_TRY(order->sizes, launch_sizes(order->kernel->metadata, order->kernel->sizes, arguments));
+  const auto& tensors = order->sizes->tensors;
+  order->scalars.reserve(arguments.size());  // pointers into it stay valid
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     KILN_TRY(void* const pointer, argument_pointer(*order, tensors[i], arguments[i]));
     order->arguments.push_back(pointer);
+  }
+  for (std::size_t i = tensors.size(); i < arguments.size(); ++i) {  // the symbols' values
+    order->scalars.push_back(std::move(arguments[i].scalar));
+    order->arguments.push_back(order->scalars.back().data());
   }
   return order;
 }
@@ -246,15 +254,16 @@ LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> argumen
 
 void HostDevice::begin_grid(const OrderPtr& order) {
   const auto& launches = order->kernel->metadata.launches;
-  while (order->grid < launches.size() && block_count(launches[order->grid].grid) == 0) ++order->grid;
+  while (order->grid < launches.size() && block_count(order->sizes->grids[order->grid]) == 0) ++order->grid;
   if (order->grid >= launches.size() || order->cancelled.load() != 0) return complete(order, {});
   const auto& launch = launches[order->grid];
   Grid grid;
   grid.launch = order->id;
-  grid.count = block_count(launch.grid);
+  const auto& blocks = order->sizes->grids[order->grid];
+  grid.count = block_count(blocks);
   grid.arena_bytes = static_cast<std::size_t>(launch.lds_bytes);
-  grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = launch.grid[0],
-              y = launch.grid[1]](std::int64_t block, std::uint8_t* arena) {
+  grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = blocks[0],
+              y = blocks[1]](std::int64_t block, std::uint8_t* arena) {
     if (order->cancelled.load(std::memory_order_relaxed) != 0) return false;
     const auto* cancel = reinterpret_cast<const volatile std::uint8_t*>(&order->cancelled);
     return function(order->arguments.data(), arena, block % x, block / x % y, block / x / y, cancel) == 0;

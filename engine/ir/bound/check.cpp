@@ -7,11 +7,13 @@
 
 #include "engine/ir/bound/arithmetic.hpp"
 #include "engine/ir/bound/program.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::bound {
 namespace {
 
 constexpr std::size_t tensor_rank_max = 8, tile_rank_max = 4, map_rank_max = 4, list_max = 1 << 16;
+constexpr std::size_t symbols_max = 256;
 constexpr std::int64_t tensor_bytes_max = std::int64_t(1) << 62;
 constexpr int threads_max = 1 << 16;
 constexpr int stages_max = 64;
@@ -34,7 +36,45 @@ Error bad(const std::string& what) { return Error(ErrorCode::corrupt, "bound pro
     if (!(condition)) return bad(what); \
   } while (false)
 
-Status check_tensor(const Tensor& t) {
+// Index arithmetic over symbols and nothing else.
+Status check_size_expression(const Expr& e, DType type, std::size_t symbols, int depth) {
+  KILN_NEED(depth < expression_depth_max, "an extent that is too deep");
+  KILN_NEED(e.type == type && (type == DType::index || type == DType::boolean), "an extent's type");
+  for (const auto& arg : e.args) KILN_NEED(arg != nullptr, "an extent's operand is missing");
+  using Kind = Expr::Kind;
+  switch (e.kind) {
+    case Kind::integer:
+      KILN_NEED(e.args.empty() && wrap_integer(e.type, e.integer) == e.integer, "an integer outside its type");
+      return {};
+    case Kind::symbol:
+      KILN_NEED(e.args.empty() && type == DType::index, "a symbol");
+      KILN_NEED(e.integer >= 0 && static_cast<std::size_t>(e.integer) < symbols, "a symbol's number");
+      return {};
+    case Kind::select:
+      KILN_NEED(e.args.size() == 3, "a select without three arguments");
+      KILN_CHECK(check_size_expression(*e.args[0], DType::boolean, symbols, depth + 1));
+      KILN_CHECK(check_size_expression(*e.args[1], type, symbols, depth + 1));
+      return check_size_expression(*e.args[2], type, symbols, depth + 1);
+    case Kind::unary: case Kind::binary: case Kind::call: break;
+    default: return bad("an extent that is no index arithmetic");
+  }
+  KILN_NEED(e.op != Op::bitcast && e.args.size() == static_cast<std::size_t>(arity(e.op)) && !e.args.empty(),
+            "an extent's operation");
+  const DType operand = e.args[0]->type;
+  KILN_NEED(function(e.op, operand) && result_type(e.op, operand) == e.type, "an extent's operation");
+  for (const auto& arg : e.args) KILN_CHECK(check_size_expression(*arg, operand, symbols, depth + 1));
+  return {};
+}
+
+// The most that an extent may be; it is never negative.
+Result<std::int64_t> largest(const Extent& extent, const std::vector<Symbol>& symbols) {
+  KILN_CHECK(check_form(extent, symbols));
+  const auto range = range_of(extent, symbols);
+  KILN_NEED(range && range->lo >= 0, "a negative or too large extent or stride");
+  return range->hi;
+}
+
+Status check_tensor(const Tensor& t, const std::vector<Symbol>& symbols) {
   KILN_NEED(is_element(t.dtype), "a tensor of a type that is not supported");
   KILN_NEED(t.shape.size() <= tensor_rank_max && t.strides.size() == t.shape.size(), "a tensor's rank or strides");
   KILN_NEED(!t.scalar || (t.shape.empty() && t.access == Access::read), "a scalar with a shape or written");
@@ -42,9 +82,10 @@ Status check_tensor(const Tensor& t) {
   __int128 span = 1;
   bool empty = false;
   for (std::size_t i = 0; i < t.shape.size(); ++i) {
-    KILN_NEED(t.shape[i] >= 0 && t.strides[i] >= 0, "a negative extent or stride of a tensor");
-    empty = empty || t.shape[i] == 0;
-    if (t.shape[i] > 0) span += static_cast<__int128>(t.shape[i] - 1) * t.strides[i];
+    KILN_TRY(const auto extent, largest(t.shape[i], symbols));
+    KILN_TRY(const auto stride, largest(t.strides[i], symbols));
+    empty = empty || extent == 0;
+    if (extent > 0) span += static_cast<__int128>(extent - 1) * stride;
     KILN_NEED(span <= tensor_bytes_max, "a tensor too large to address");
   }
   KILN_NEED(empty || span * dtype_bytes(t.dtype) <= tensor_bytes_max, "a tensor too large to address");
@@ -84,8 +125,11 @@ class LaunchChecker {
 
   Status run() {
     KILN_NEED(launch_.grid.size() == 3, "a grid without three extents");
-    for (const auto extent : launch_.grid) KILN_NEED(extent >= 0 && extent <= grid_extent_max, "a grid's extent");
-    KILN_NEED(block_count(launch_.grid) <= blocks_max, "a grid's number of blocks");
+    for (const auto& extent : launch_.grid) KILN_CHECK(largest(extent, program_.symbols));
+    if (all_static(launch_.grid)) {
+      for (const auto& extent : launch_.grid) KILN_NEED(extent.value() <= grid_extent_max, "a grid's extent");
+      KILN_NEED(block_count(values(launch_.grid)) <= blocks_max, "a grid's number of blocks");
+    }
     KILN_NEED(launch_.threads >= 1 && launch_.threads <= threads_max, "a launch's threads");
     KILN_NEED(launch_.tiles.size() <= list_max && launch_.variables.size() <= list_max, "too many tiles or variables");
     std::int64_t elements_left = tile_elements_max;
@@ -126,7 +170,8 @@ class LaunchChecker {
     KILN_NEED(is_value_type(e->type), "an expression of a type that is not supported");
     using Kind = Expr::Kind;
     switch (e->kind) {
-      case Kind::integer: case Kind::real: case Kind::block: case Kind::variable: case Kind::scalar: return leaf(*e);
+      case Kind::integer: case Kind::real: case Kind::block: case Kind::variable: case Kind::scalar:
+      case Kind::symbol: return leaf(*e);
       case Kind::unary: case Kind::binary: case Kind::call: return operation(*e, depth);
       case Kind::select:
         KILN_NEED(e->args.size() == 3, "a select without three arguments");
@@ -158,6 +203,10 @@ class LaunchChecker {
         KILN_NEED(e.integer >= 0 && static_cast<std::size_t>(e.integer) < set_.size(), "a variable's id");
         KILN_NEED(set_[e.integer] != 0, "a variable that is not set");
         KILN_NEED(launch_.variables[e.integer].type == e.type, "a variable's type");
+        return {};
+      case Kind::symbol:
+        KILN_NEED(e.integer >= 0 && static_cast<std::size_t>(e.integer) < program_.symbols.size(), "a symbol's number");
+        KILN_NEED(e.type == DType::index, "a symbol's type");
         return {};
       default: {
         const auto* scalar = tensor(e.integer);
@@ -238,17 +287,17 @@ class LaunchChecker {
     const auto* t = r.is_tensor ? nullptr : tile(r.id);
     KILN_NEED(t || (p && !p->scalar), "a region's owner");
     if (p) KILN_NEED(p->access != (written ? Access::read : Access::write), "a region against its tensor's access");
-    const auto& extents = t ? t->shape : p->shape;
+    const std::size_t rank = t ? t->shape.size() : p->shape.size();
     if (t && r.start.empty() && r.ranged.empty()) {
-      KILN_NEED(shape == extents, "a copy's extents differ from its tile's");
+      KILN_NEED(shape == t->shape, "a copy's extents differ from its tile's");
       return {};
     }
-    KILN_NEED(r.start.size() == extents.size() && r.ranged.size() == extents.size(), "a region's axes");
+    KILN_NEED(r.start.size() == rank && r.ranged.size() == rank, "a region's axes");
     std::size_t axis = 0;
-    for (std::size_t i = 0; i < extents.size(); ++i) {
+    for (std::size_t i = 0; i < rank; ++i) {
       KILN_CHECK(expr(r.start[i], DType::index));
       if (!r.ranged[i]) continue;
-      KILN_NEED(axis < shape.size() && (p || shape[axis] <= extents[i]), "a copy's extents exceed its tile's");
+      KILN_NEED(axis < shape.size() && (p || shape[axis] <= t->shape[i]), "a copy's extents exceed its tile's");
       ++axis;
     }
     KILN_NEED(axis == shape.size(), "a region's ranged axes");
@@ -346,11 +395,30 @@ class LaunchChecker {
 
 }  // namespace
 
+Status check_form(const Extent& extent, const std::vector<Symbol>& symbols) {
+  KILN_NEED(extent.is_static() || !symbols.empty(), "an extent that depends on nothing and is no number");
+  return extent.is_static() ? ok() : check_size_expression(*extent.expr(), DType::index, symbols.size(), 0);
+}
+
+Status check(const Extent& extent, const std::vector<Symbol>& symbols) {
+  KILN_TRY(const auto most, largest(extent, symbols));
+  (void)most;
+  return {};
+}
+
+Status check(const Symbol& s) {
+  KILN_NEED(s.min >= 0 && s.min <= s.max && s.max <= Symbol::symbol_max, "a symbol's range");
+  KILN_NEED(s.multiple_of >= 1 && s.multiple_of <= Symbol::symbol_max, "a symbol's multiple");
+  return {};
+}
+
 Status check(const Program& program) {
   KILN_NEED(is_identifier(program.name), "its name");
   KILN_NEED(program.target.size() <= 256, "its target");
   KILN_NEED(program.tensors.size() <= list_max && program.launches.size() <= list_max, "too many parts");
-  for (const auto& tensor : program.tensors) KILN_CHECK(check_tensor(tensor));
+  KILN_NEED(program.symbols.size() <= symbols_max, "too many symbols");
+  for (const auto& symbol : program.symbols) KILN_CHECK(check(symbol));
+  for (const auto& tensor : program.tensors) KILN_CHECK(check_tensor(tensor, program.symbols));
   for (const auto& launch : program.launches) KILN_CHECK(LaunchChecker(program, launch).run());
   return {};
 }

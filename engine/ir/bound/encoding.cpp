@@ -10,11 +10,33 @@ namespace kiln::bound {
 namespace {
 
 constexpr std::uint32_t magic = 0x504e424b;  // "KBNP"
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr std::uint8_t no_expression = 0xff;
 constexpr std::size_t program_bytes_max = std::size_t(32) << 20;  // 65 536 nodes need far less
 
 // ---- writing ------------------------------------------------------------------------------------------------------
+void write_expression(Writer& w, const ExprPtr& pointer);
+
+void write_expressions(Writer& w, const std::vector<ExprPtr>& list) {
+  w.list(list, [](Writer& out, const ExprPtr& e) { write_expression(out, e); });
+}
+void write_expression(Writer& w, const ExprPtr& pointer) {
+  if (!pointer) return w.u8(no_expression);
+  const Expr& e = *pointer;
+  w.enumeration(e.kind);
+  w.enumeration(e.type);
+  using Kind = Expr::Kind;
+  switch (e.kind) {
+    case Kind::integer: case Kind::block: case Kind::variable: case Kind::scalar: case Kind::symbol:
+      return w.i64(e.integer);
+    case Kind::real: return w.f64(std::isnan(e.real) ? std::numeric_limits<double>::quiet_NaN() : e.real);
+    case Kind::unary: case Kind::binary: case Kind::call: w.enumeration(e.op); break;
+    case Kind::tile: case Kind::tensor: w.i64(e.integer); break;
+    case Kind::select: case Kind::cast: break;
+  }
+  write_expressions(w, e.args);
+}
+
 class Encoder {
  public:
   explicit Encoder(bool with_names) : with_names_(with_names) {}
@@ -25,6 +47,7 @@ class Encoder {
     w_.boolean(with_names_);
     w_.string(program.name);
     w_.string(program.target);
+    w_.list(program.symbols, [&](Writer&, const Symbol& s) { symbol(s); });
     w_.list(program.tensors, [&](Writer&, const Tensor& t) { tensor(t); });
     w_.list(program.launches, [&](Writer&, const Launch& l) { launch(l); });
     return w_.take();
@@ -35,14 +58,23 @@ class Encoder {
   void integers(const std::vector<std::int64_t>& list) {
     w_.list(list, [](Writer& w, std::int64_t v) { w.i64(v); });
   }
+  void extents(const Extents& list) {
+    w_.list(list, [](Writer& w, const Extent& extent) { write_extent(w, extent); });
+  }
   void id(int v) { w_.u32(static_cast<std::uint32_t>(v)); }
 
+  void symbol(const Symbol& s) {
+    name(s.name);
+    w_.i64(s.min);
+    w_.i64(s.max);
+    w_.i64(s.multiple_of);
+  }
   void tensor(const Tensor& t) {
     name(t.name);
     w_.enumeration(t.dtype);
     w_.boolean(t.scalar);
-    integers(t.shape);
-    integers(t.strides);
+    extents(t.shape);
+    extents(t.strides);
     w_.enumeration(t.access);
     w_.i64(t.align_bytes);
     w_.boolean(t.may_alias);
@@ -55,7 +87,7 @@ class Encoder {
     w_.i64(l.rows_mod);
   }
   void launch(const Launch& l) {
-    integers(l.grid);
+    extents(l.grid);
     id(l.threads);
     w_.list(l.tiles, [&](Writer&, const Tile& t) {
       name(t.name);
@@ -76,24 +108,8 @@ class Encoder {
     std::visit([&](const auto& node) { write(node); }, s.node);
   }
 
-  void expr(const ExprPtr& pointer) {
-    if (!pointer) return w_.u8(no_expression);
-    const Expr& e = *pointer;
-    w_.enumeration(e.kind);
-    w_.enumeration(e.type);
-    using Kind = Expr::Kind;
-    switch (e.kind) {
-      case Kind::integer: case Kind::block: case Kind::variable: case Kind::scalar: return w_.i64(e.integer);
-      case Kind::real: return w_.f64(std::isnan(e.real) ? std::numeric_limits<double>::quiet_NaN() : e.real);
-      case Kind::unary: case Kind::binary: case Kind::call: w_.enumeration(e.op); break;
-      case Kind::tile: case Kind::tensor: w_.i64(e.integer); break;
-      case Kind::select: case Kind::cast: break;
-    }
-    exprs(e.args);
-  }
-  void exprs(const std::vector<ExprPtr>& list) {
-    w_.list(list, [&](Writer&, const ExprPtr& e) { expr(e); });
-  }
+  void expr(const ExprPtr& pointer) { write_expression(w_, pointer); }
+  void exprs(const std::vector<ExprPtr>& list) { write_expressions(w_, list); }
   void region(const Region& r) {
     w_.boolean(r.is_tensor);
     id(r.id);
@@ -146,6 +162,39 @@ class Encoder {
 
 // ---- reading ------------------------------------------------------------------------------------------------------
 // Depths are limited here, before anything recurses over what was read; everything else is check's.
+ExprPtr read_expression(Reader& r, int depth);
+
+std::vector<ExprPtr> read_expressions(Reader& r, int depth) {
+  return r.list<ExprPtr>([&](Reader& in) { return read_expression(in, depth); });
+}
+ExprPtr read_expression(Reader& r, int depth) {
+  const auto kind = r.u8();
+  if (kind == no_expression) return nullptr;
+  if (kind > static_cast<std::uint8_t>(Expr::Kind::tensor) || depth >= expression_depth_max || !r.ok()) {
+    r.fail();
+    return nullptr;
+  }
+  Expr e;
+  e.kind = static_cast<Expr::Kind>(kind);
+  e.type = r.enumeration(dtype_last);
+  using Kind = Expr::Kind;
+  switch (e.kind) {
+    case Kind::integer: case Kind::block: case Kind::variable: case Kind::scalar: case Kind::symbol:
+      e.integer = r.i64();
+      break;
+    case Kind::real: e.real = r.f64(); break;
+    case Kind::unary:
+    case Kind::binary:
+    case Kind::call:
+      e.op = r.enumeration(op_last);
+      e.args = read_expressions(r, depth + 1);
+      break;
+    case Kind::tile: case Kind::tensor: e.integer = r.i64(); e.args = read_expressions(r, depth + 1); break;
+    case Kind::select: case Kind::cast: e.args = read_expressions(r, depth + 1); break;
+  }
+  return std::make_shared<const Expr>(std::move(e));
+}
+
 class Decoder {
  public:
   explicit Decoder(ByteView bytes) : r_(bytes) {}
@@ -156,6 +205,7 @@ class Decoder {
       return Error(ErrorCode::corrupt, "no bound program of this version");
     p.name = r_.string();
     p.target = r_.string();
+    p.symbols = r_.list<Symbol>([&](Reader&) { return symbol(); });
     p.tensors = r_.list<Tensor>([&](Reader&) { return tensor(); });
     p.launches = r_.list<Launch>([&](Reader&) { return launch(); });
     if (auto end = r_.finish(); !end) return Error(ErrorCode::corrupt, "bound program: " + end.error().message);
@@ -175,13 +225,25 @@ class Decoder {
     return r_.list<std::int64_t>([](Reader& r) { return r.i64(); });
   }
 
+  Extents extents() {
+    return r_.list<Extent>([](Reader& r) { return read_extent(r); });
+  }
+
+  Symbol symbol() {
+    Symbol s;
+    s.name = r_.string();
+    s.min = r_.i64();
+    s.max = r_.i64();
+    s.multiple_of = r_.i64();
+    return s;
+  }
   Tensor tensor() {
     Tensor t;
     t.name = r_.string();
     t.dtype = r_.enumeration(dtype_last);
     t.scalar = flag();
-    t.shape = integers();
-    t.strides = integers();
+    t.shape = extents();
+    t.strides = extents();
     t.access = r_.enumeration(Access::readwrite);
     t.align_bytes = r_.i64();
     t.may_alias = flag();
@@ -198,7 +260,7 @@ class Decoder {
   }
   Launch launch() {
     Launch l;
-    l.grid = integers();
+    l.grid = extents();
     l.threads = id();
     l.tiles = r_.list<Tile>([&](Reader&) {
       Tile t;
@@ -247,34 +309,8 @@ class Decoder {
     return s;
   }
 
-  ExprPtr expr(int depth = 0) {
-    const auto kind = r_.u8();
-    if (kind == no_expression) return nullptr;
-    if (kind > static_cast<std::uint8_t>(Expr::Kind::tensor) || depth >= expression_depth_max || !r_.ok()) {
-      r_.fail();
-      return nullptr;
-    }
-    Expr e;
-    e.kind = static_cast<Expr::Kind>(kind);
-    e.type = r_.enumeration(dtype_last);
-    using Kind = Expr::Kind;
-    switch (e.kind) {
-      case Kind::integer: case Kind::block: case Kind::variable: case Kind::scalar: e.integer = r_.i64(); break;
-      case Kind::real: e.real = r_.f64(); break;
-      case Kind::unary:
-      case Kind::binary:
-      case Kind::call:
-        e.op = r_.enumeration(op_last);
-        e.args = exprs(depth + 1);
-        break;
-      case Kind::tile: case Kind::tensor: e.integer = r_.i64(); e.args = exprs(depth + 1); break;
-      case Kind::select: case Kind::cast: e.args = exprs(depth + 1); break;
-    }
-    return std::make_shared<const Expr>(std::move(e));
-  }
-  std::vector<ExprPtr> exprs(int depth = 0) {
-    return r_.list<ExprPtr>([&](Reader&) { return expr(depth); });
-  }
+  ExprPtr expr(int depth = 0) { return read_expression(r_, depth); }
+  std::vector<ExprPtr> exprs(int depth = 0) { return read_expressions(r_, depth); }
   Region region() {
     Region r;
     r.is_tensor = flag();
@@ -335,6 +371,21 @@ class Decoder {
 };
 
 }  // namespace
+
+void write_extent(Writer& writer, const Extent& extent) {
+  writer.boolean(extent.is_static());
+  if (extent.is_static()) writer.i64(extent.value());
+  else write_expression(writer, extent.expr());
+}
+
+Extent read_extent(Reader& reader) {
+  const auto is_static = reader.u8();
+  if (is_static > 1) reader.fail();
+  if (is_static != 0) return reader.i64();
+  auto expr = read_expression(reader, 0);
+  if (!expr || expr->kind == Expr::Kind::integer) reader.fail();  // not as write_extent gives it
+  return reader.ok() ? Extent(std::move(expr)) : Extent();
+}
 
 Bytes encode(const Program& program, bool with_names) { return Encoder(with_names).program(program); }
 

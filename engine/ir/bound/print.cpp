@@ -28,12 +28,18 @@ std::string list_text(const std::vector<std::int64_t>& list) {
   return text + "]";
 }
 
+std::string list_text(const Extents& list, const std::vector<Symbol>& symbols) {
+  std::string text = "[";
+  for (std::size_t i = 0; i < list.size(); ++i) text += (i ? ", " : "") + print(list[i], symbols);
+  return text + "]";
+}
+
 class Printer {
  public:
   Printer(const Program& program, const Launch& launch) : program_(program), launch_(launch) {}
 
   std::string launch_text(std::size_t number) {
-    text_ = "launch " + std::to_string(number) + " grid " + list_text(launch_.grid) + " threads " +
+    text_ = "launch " + std::to_string(number) + " grid " + list_text(launch_.grid, program_.symbols) + " threads " +
             std::to_string(launch_.threads) + "\n";
     for (std::size_t i = 0; i < launch_.tiles.size(); ++i) {
       const auto& t = launch_.tiles[i];
@@ -60,6 +66,10 @@ class Printer {
       case Kind::block: return std::string("bid.") + static_cast<char>('x' + e.integer);
       case Kind::variable: return variable(static_cast<int>(e.integer));
       case Kind::scalar: return tensor(static_cast<int>(e.integer));
+      case Kind::symbol: {
+        const auto number = static_cast<std::size_t>(e.integer);
+        return or_number(number < program_.symbols.size() ? program_.symbols[number].name : "", 's', e.integer);
+      }
       case Kind::unary: return std::string(op_text(e.op)) + expr(*e.args[0], true);
       case Kind::binary: {
         const auto text = expr(*e.args[0], true) + " " + op_text(e.op) + " " + expr(*e.args[1], true);
@@ -173,10 +183,16 @@ class Printer {
   std::vector<StatementText> statements_;
 };
 
-std::string tensor_line(const Tensor& t, std::size_t number) {
+std::string symbol_line(const Symbol& s, std::size_t number) {
+  return "symbol " + or_number(s.name, 's', static_cast<std::int64_t>(number)) + ": " + std::to_string(s.min) + " .. " +
+         std::to_string(s.max) + (s.multiple_of > 1 ? " multiple of " + std::to_string(s.multiple_of) : "") + "\n";
+}
+
+std::string tensor_line(const Tensor& t, std::size_t number, const std::vector<Symbol>& symbols) {
   const auto name = or_number(t.name, 'p', static_cast<std::int64_t>(number));
   if (t.scalar) return "scalar " + name + ": " + dtype_name(t.dtype) + "\n";
-  return "tensor " + name + ": " + dtype_name(t.dtype) + list_text(t.shape) + " strides " + list_text(t.strides) + " " +
+  return "tensor " + name + ": " + dtype_name(t.dtype) + list_text(t.shape, symbols) + " strides " +
+         list_text(t.strides, symbols) + " " +
          access_name(t.access) + " align " + std::to_string(t.align_bytes) + (t.may_alias ? " may_alias" : "") + "\n";
 }
 
@@ -184,7 +200,8 @@ std::string tensor_line(const Tensor& t, std::size_t number) {
 
 std::string print(const Program& program) {
   std::string text = "program " + program.name + " for " + program.target + "\n";
-  for (std::size_t i = 0; i < program.tensors.size(); ++i) text += tensor_line(program.tensors[i], i);
+  for (std::size_t i = 0; i < program.symbols.size(); ++i) text += symbol_line(program.symbols[i], i);
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) text += tensor_line(program.tensors[i], i, program.symbols);
   for (std::size_t i = 0; i < program.launches.size(); ++i)
     text += Printer(program, program.launches[i]).launch_text(i);
   return text;
@@ -192,6 +209,14 @@ std::string print(const Program& program) {
 
 std::vector<StatementText> statement_texts(const Program& program, const Launch& launch) {
   return Printer(program, launch).statements();
+}
+
+std::string print(const Extent& extent, const std::vector<Symbol>& symbols) {
+  if (extent.is_static()) return std::to_string(extent.value());
+  Program names;
+  names.symbols = symbols;
+  const Launch launch;
+  return Printer(names, launch).expr(*extent.expr());
 }
 
 std::string print(const Program& program, const Launch& launch, const Expr& expr) {

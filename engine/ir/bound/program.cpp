@@ -116,15 +116,6 @@ ExprPtr fold(Expr node) {
   return std::make_shared<const Expr>(std::move(node));
 }
 
-std::int64_t Tensor::elements_span() const {
-  std::int64_t span = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i] == 0) return 0;
-    span += (shape[i] - 1) * strides[i];
-  }
-  return span;
-}
-
 std::int64_t block_count(const std::vector<std::int64_t>& grid) {
   if (std::find(grid.begin(), grid.end(), 0) != grid.end()) return 0;
   std::int64_t count = 1;

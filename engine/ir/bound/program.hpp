@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,6 +31,7 @@ struct Expr {
     block,       // integer: 0 x, 1 y, 2 z; type index
     variable,    // integer: variable id (loops, lets, map indices)
     scalar,      // integer: tensor id of a scalar parameter
+    symbol,      // integer: number of a dynamic symbol; type index
     unary, binary, call,  // op, args
     select,      // condition (boolean), if true, if false
     cast,        // args[0] converted to `type` (PROGRAM.md, "Conversion")
@@ -52,16 +55,56 @@ ExprPtr make_binary(Op op, ExprPtr a, ExprPtr b);
 ExprPtr fold(Expr node);
 inline bool is_constant(const Expr& e) { return e.kind == Expr::Kind::integer || e.kind == Expr::Kind::real; }
 
+// A size that each launch gives: a multiple of `multiple_of` from min to max. Kernels take it as an i32 behind their
+// parameters.
+struct Symbol {
+  std::string name;
+  std::int64_t min = 0, max = symbol_max, multiple_of = 1;
+  static constexpr std::int64_t symbol_max = (std::int64_t(1) << 31) - 1;
+};
+// The values of a program's dynamic symbols, in order.
+using SymbolValues = std::vector<std::int64_t>;
+
+// An extent, a stride or a number of blocks: known, or index arithmetic over dynamic symbols.
+class Extent {
+ public:
+  Extent(std::int64_t value = 0) : value_(value) {}
+  Extent(ExprPtr expr) {
+    if (expr && expr->kind == Expr::Kind::integer) value_ = expr->integer;
+    else expr_ = std::move(expr);
+  }
+  [[nodiscard]] bool is_static() const { return !expr_; }
+  // Requires is_static().
+  [[nodiscard]] std::int64_t value() const;
+  [[nodiscard]] bool is(std::int64_t value) const { return is_static() && value_ == value; }
+  [[nodiscard]] ExprPtr expr() const { return expr_ ? expr_ : make_integer(value_); }
+  // Of these values; nothing when it leaves 64 bits or needs a symbol that is not there.
+  [[nodiscard]] std::optional<std::int64_t> at(std::span<const std::int64_t> symbols) const;
+
+ private:
+  std::int64_t value_ = 0;
+  ExprPtr expr_;  // null: static
+};
+using Extents = std::vector<Extent>;
+// Of static extents.
+std::vector<std::int64_t> values(const Extents& extents);
+bool all_static(const Extents& extents);
+
 struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true
   std::string name;
   DType dtype = DType::f32;
   bool scalar = false;
-  std::vector<std::int64_t> shape, strides;  // strides in elements
+  Extents shape, strides;                    // strides in elements
   Access access = Access::read;
   std::int64_t align_bytes = 16;             // alignment class of base and pitch: 1, 2, 4, 8, 16 (part of the binding)
   bool may_alias = false;
-  [[nodiscard]] std::int64_t elements_span() const;  // 1 + Σ (shape-1)*stride; 0 when any extent is 0
-  [[nodiscard]] std::int64_t bytes() const { return elements_span() * dtype_bytes(dtype); }
+  // 1 + Σ (shape-1)*stride; 0 when any extent is 0. Requires values for all symbols that it uses, as check_values has
+  // found them good.
+  [[nodiscard]] std::int64_t elements_span(std::span<const std::int64_t> symbols = {}) const;
+  [[nodiscard]] std::int64_t bytes(std::span<const std::int64_t> symbols = {}) const {
+    return elements_span(symbols) * dtype_bytes(dtype);
+  }
+  [[nodiscard]] bool is_static() const { return all_static(shape) && all_static(strides); }
 };
 struct Tile {
   std::string name;
@@ -127,7 +170,7 @@ struct Stmt {
 };
 
 struct Launch {
-  std::vector<std::int64_t> grid;            // three entries, x y z, each >= 0 (0: nothing runs)
+  Extents grid;                              // three entries, x y z, each >= 0 (0: nothing runs)
   int threads = 0;                           // as the program asks; lowering may need fewer
   std::vector<Tile> tiles;                   // ids are positions
   std::vector<Variable> variables;
@@ -137,14 +180,19 @@ struct Launch {
 struct Program {
   std::string name;
   std::string target;                        // full target string, "gfx942:sramecc+:xnack-", "host:avx512"
+  std::vector<Symbol> symbols;               // dynamic ones
   std::vector<Tensor> tensors;
   std::vector<Launch> launches;
 };
 
-// Canonical typed encoding, deterministic. `with_names` false leaves out the names of tensors, tiles and variables and
+// Canonical typed encoding, deterministic. `with_names` false leaves out the names of symbols, tensors, tiles and variables and
 // the pointers (the key's form); the program's own name stays in.
 Bytes encode(const Program& program, bool with_names);
 Result<Program> decode(ByteView bytes);      // of encode(…, true); corrupt on anything else, never crashes
+
+// An extent by itself, for what holds extents beside programs. Reading fails the reader on anything else.
+void write_extent(Writer& writer, const Extent& extent);
+Extent read_extent(Reader& reader);
 
 // The grid's blocks, at most blocks_max + 1: a grid over the limit is told from one within it, whatever its extents (not
 // negative, at most grid_extent_max).
@@ -153,7 +201,8 @@ std::int64_t block_count(const std::vector<std::int64_t>& grid);
 // Whether a program is well formed, so that later steps may trust it: ids in range, ranks and types as documented
 // above, variables set before they are used, expressions at most expression_depth_max deep, accesses allowed by the
 // tensors' access, sizes within 64 bits and the limits below. `corrupt`, with the statement's pointer, otherwise.
-// decode includes it. What it does not prove: that indices stay in range (later steps check or prove that), that index
+// decode includes it. Sizes are those at the worst values that symbols promise; only a grid may be over its limits at
+// some of them. What it does not prove: that indices stay in range (later steps check or prove that), that index
 // arithmetic stays within 64 bits.
 Status check(const Program& program);
 inline constexpr int expression_depth_max = 512;  // deeper than a tile program's: lets and unrolled loops are put in
@@ -166,6 +215,7 @@ inline constexpr std::int64_t blocks_max = std::int64_t(1) << 40;           // o
 // One statement a line, for people and golden tests.
 std::string print(const Program& program);
 std::string print(const Program& program, const Launch& launch, const Expr& expr);  // one expression
+std::string print(const Extent& extent, const std::vector<Symbol>& symbols);
 struct StatementText {
   std::string pointer, text;   // text: its line of print, without indentation
 };

@@ -4,6 +4,7 @@
 #include <array>
 
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::kernel {
 namespace {
@@ -113,6 +114,19 @@ std::optional<std::int64_t> evaluate(const Expr& expr, const Known& known) {
   }
 }
 
+Ranges ranges_of(const std::vector<bound::Symbol>& symbols, const bound::Extents& grid) {
+  Ranges ranges;
+  for (const auto& symbol : symbols) {
+    const auto range = bound::range_of(symbol);
+    ranges.symbols.push_back({range.lo, range.hi});
+  }
+  for (const auto& extent : grid) {
+    const auto range = bound::range_of(extent, symbols);
+    ranges.grid.push_back(range ? std::min(range->hi, bound::grid_extent_max) : bound::grid_extent_max);
+  }
+  return ranges;
+}
+
 std::optional<Interval> range_of(const Expr& expr, const Ranges& ranges) {
   switch (expr.kind) {
     case Kind::integer: return Interval{expr.integer, expr.integer};
@@ -124,6 +138,10 @@ std::optional<Interval> range_of(const Expr& expr, const Ranges& ranges) {
     case Kind::variable: {
       const auto at = ranges.variables.find(static_cast<int>(expr.integer));
       return at == ranges.variables.end() ? std::nullopt : std::optional(at->second);
+    }
+    case Kind::symbol: {
+      const auto number = static_cast<std::size_t>(expr.integer);
+      return number < ranges.symbols.size() ? std::optional(ranges.symbols[number]) : std::nullopt;
     }
     case Kind::select: {
       const auto a = range_of(*expr.args[1], ranges), b = range_of(*expr.args[2], ranges);

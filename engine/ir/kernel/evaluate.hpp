@@ -22,8 +22,11 @@ struct Interval { std::int64_t lo = 0, hi = 0; };
 // What variables and block ids range over; a variable that is absent may be anything.
 struct Ranges {
   std::map<int, Interval> variables;
-  std::vector<std::int64_t> grid;
+  std::vector<Interval> symbols;
+  std::vector<std::int64_t> grid;  // the most along each axis
 };
+// With those of a launch's block ids and symbols.
+Ranges ranges_of(const std::vector<bound::Symbol>& symbols, const bound::Extents& grid);
 // Bounds of an index expression's values, nullopt when nothing is known.
 std::optional<Interval> range_of(const bound::Expr& expr, const Ranges& ranges);
 

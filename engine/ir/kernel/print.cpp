@@ -14,6 +14,12 @@ std::string joined(const std::vector<std::int64_t>& list) {
   return text;
 }
 
+std::string joined(const bound::Extents& list, const std::vector<bound::Symbol>& symbols) {
+  std::string text;
+  for (const auto& entry : list) text += (text.empty() ? "" : ",") + bound::print(entry, symbols);
+  return text;
+}
+
 // Names made unique by a number behind those that come again; empty ones are named by `letter`.
 void add_names(std::vector<std::string>& to, const std::vector<std::string>& names, const char* letter,
                std::map<std::string, int>& used) {
@@ -39,17 +45,19 @@ class Printer {
   Printer(const Program& program, const Launch& launch, std::string& text) : program_(program), launch_(launch),
       text_(text) {
     std::map<std::string, int> used;
-    std::vector<std::string> tensors, storages, variables;
+    std::vector<std::string> tensors, storages, variables, symbols;
+    for (const auto& one : program.symbols) symbols.push_back(one.name);
     for (const auto& one : program.tensors) tensors.push_back(one.name);
     for (const auto& one : launch.storages) storages.push_back(one.name);
     for (const auto& one : launch.variables) variables.push_back(one.name);
+    add_names(names_.symbols, symbols, "n", used);
     add_names(names_.tensors, tensors, "t", used);
     add_names(names_.storages, storages, "s", used);
     add_names(names_.variables, variables, "v", used);
   }
 
   void launch() {
-    line(0, "launch " + launch_.symbol + " grid " + joined(launch_.grid) + " threads " +
+    line(0, "launch " + launch_.symbol + " grid " + joined(launch_.grid, program_.symbols) + " threads " +
          std::to_string(launch_.threads) + " wave " + std::to_string(launch_.wave) + order() + " lds " +
              std::to_string(launch_.lds_bytes) + " B" +
              (launch_.waves_per_simd > 0 ? " waves_per_simd " + std::to_string(launch_.waves_per_simd) : ""));
@@ -272,13 +280,17 @@ class Printer {
 
 std::string print(const Program& program) {
   std::string text = "kernel " + program.name + " target " + program.target + "\n";
+  for (const auto& symbol : program.symbols) {
+    text += "symbol " + symbol.name + " " + std::to_string(symbol.min) + " .. " + std::to_string(symbol.max) +
+        (symbol.multiple_of > 1 ? " multiple of " + std::to_string(symbol.multiple_of) : "") + "\n";
+  }
   for (const auto& tensor : program.tensors) {
     if (tensor.scalar) {
       text += "scalar " + tensor.name + " " + dtype_name(tensor.dtype) + "\n";
       continue;
     }
-    text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape) + "] strides " +
-        joined(tensor.strides) + " " + access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) +
+    text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape, program.symbols) + "] strides " +
+        joined(tensor.strides, program.symbols) + " " + access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) +
             "\n";
   }
   for (const auto& launch : program.launches) Printer(program, launch, text).launch();

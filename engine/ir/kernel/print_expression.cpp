@@ -53,6 +53,7 @@ class Printer {
       case Kind::block: return std::string("bid.") + static_cast<char>('x' + expr.integer);
       case Kind::variable: return name_of(names_.variables, expr.integer);
       case Kind::scalar: return name_of(names_.tensors, expr.integer);
+      case Kind::symbol: return name_of(names_.symbols, expr.integer);
       case Kind::unary: {
         const std::string sign = op_text(expr.op) + std::string(expr.op == Op::logical_not ? " " : "");
         return wrap(sign + print(*expr.args[0], unary_level), unary_level, outer);

@@ -10,7 +10,7 @@ namespace kiln::kernel {
 
 // Names of what an expression refers to, by id.
 struct Names {
-  std::vector<std::string> tensors, storages, variables;  // unique within a launch
+  std::vector<std::string> tensors, storages, variables, symbols;  // unique within a launch
 };
 
 // Python's operators with the least parentheses; typed constants as "1.5:f16", index constants plain.

@@ -146,7 +146,7 @@ struct BlockOrder { int group = 1; int xcds = 1; };  // rows of blocks grouped; 
 
 struct Launch {
   std::string symbol;                     // "<program>_<index>"
-  std::vector<std::int64_t> grid;         // x y z
+  bound::Extents grid;                    // x y z
   int threads = 64, wave = 64;            // threads a multiple of wave
   BlockOrder order;
   std::vector<Storage> storages;
@@ -158,6 +158,7 @@ struct Launch {
 
 struct Program {
   std::string name, target;
+  std::vector<bound::Symbol> symbols;     // dynamic ones: an i32 argument each, behind the tensors
   std::vector<bound::Tensor> tensors;     // arguments, in order
   std::vector<Launch> launches;
 };

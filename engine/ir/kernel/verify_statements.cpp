@@ -14,7 +14,7 @@ using layout::Conversion;
 class Walker {
  public:
   Walker(const Subject& subject, const Role& role) : subject_(subject), role_(role) {
-    ranges_.grid = subject.launch.grid;
+    ranges_ = ranges_of(subject.program.symbols, subject.launch.grid);
   }
 
   void body(const Body& statements, const std::string& path) {
@@ -50,6 +50,7 @@ class Walker {
     switch (node.kind) {
       case Kind::block: return id >= 0 && id < 3;
       case Kind::variable: return id >= 0 && id < static_cast<std::int64_t>(launch.variables.size());
+      case Kind::symbol: return id >= 0 && id < static_cast<std::int64_t>(subject_.program.symbols.size());
       case Kind::scalar: case Kind::tensor: {
         if (id < 0 || id >= static_cast<std::int64_t>(subject_.program.tensors.size())) return false;
         const auto& tensor = subject_.program.tensors[id];
@@ -116,7 +117,8 @@ class Walker {
       const auto start = range_of(*ref.start[axis], ranges_);
       if (!start || start->lo != start->hi) continue;
       const auto extent = ref.tile_axis[axis] >= 0 ? shape[ref.tile_axis[axis]] : 1;
-      if (!require(start->lo >= 0 && start->lo + extent <= tensor.shape[axis], "it leaves axis " +
+      const auto limit = range_of(*tensor.shape[axis].expr(), ranges_);
+      if (!require(limit && start->lo >= 0 && start->lo + extent <= limit->lo, "it leaves axis " +
                    std::to_string(axis) + " of " + tensor.name + " unchecked")) {
         return false;
       }
@@ -130,7 +132,7 @@ class Walker {
     if (!require(tensor.dtype == regs.dtype, regs.name + " and " + tensor.name + " differ in type")) return;
     int along = vector_bytes == dtype_bytes(regs.dtype) ? 0 : -1;
     for (std::size_t axis = 0; axis < tensor.strides.size(); ++axis) {
-      if (tensor.strides[axis] == 1 && ref.tile_axis[axis] >= 0) along = ref.tile_axis[axis];
+      if (tensor.strides[axis].is(1) && ref.tile_axis[axis] >= 0) along = ref.tile_axis[axis];
     }
     if (!require(along >= 0, "a vector of " + std::to_string(vector_bytes) + " bytes needs an axis of stride 1 in " +
                  tensor.name)) {

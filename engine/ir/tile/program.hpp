@@ -26,7 +26,7 @@ struct Text {
 
 struct Symbol {
   std::string name, pointer;
-  bool dynamic = false;                       // "kind": "static" | "dynamic" (dynamic: not yet)
+  bool dynamic = false;                       // each launch gives its value
   std::int64_t multiple_of = 1;               // promises
   std::optional<std::int64_t> min, max;
 };

@@ -37,10 +37,7 @@ Symbol read_symbol(ReadContext& context, const std::string& name, const JsonNode
   symbol.name = name;
   symbol.pointer = pointer;
   FieldReader fields(context, node, pointer, "a symbol");
-  symbol.dynamic = fields.choice("kind", {"static", "dynamic"}, 0, false) == 1;
-  if (symbol.dynamic)
-    context.not_yet(fields.pointer("kind"), "a dynamic symbol",
-                    "make it static: it is bound when the kernel is compiled");
+  symbol.dynamic = fields.boolean("dynamic", false);
   symbol.multiple_of = fields.integer("multiple_of", 1);
   if (symbol.multiple_of < 1) {
     context.mistake(fields.pointer("multiple_of"), "'multiple_of' is at least 1", "1 or more",

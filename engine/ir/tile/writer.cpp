@@ -125,7 +125,10 @@ class ProgramWriter {
     for (const auto& symbol : symbols) {
       json_.key(symbol.name);
       json_.open('{');
-      if (symbol.dynamic) field("kind", "dynamic");
+      if (symbol.dynamic) {
+        json_.key("dynamic");
+        json_.raw("true");
+      }
       if (symbol.multiple_of != 1) field("multiple_of", symbol.multiple_of);
       if (symbol.min) field("min", *symbol.min);
       if (symbol.max) field("max", *symbol.max);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "engine/ir/bound/symbols.hpp"
 #include "engine/lower/amd/thread_maps.hpp"
 
 namespace kiln::lower::amd {
@@ -180,7 +181,8 @@ TensorSide tensor_access(const Subject& subject, const Facts& facts, const bound
   side.ref.tensor = region.id;
   side.ref.start = start;
   const int bytes = dtype_bytes(tensor.dtype);
-  const bool fits_buffer = tensor.bytes() > 0 && tensor.bytes() < (std::int64_t(1) << 31);
+  const Interval span = interval_of(bound::elements_span(tensor), facts);
+  const bool fits_buffer = span.hi > 0 && span.hi * bytes < (std::int64_t(1) << 31);
   if (side.load && fits_buffer && fills_zero(copy.fill)) side.addressing = kernel::Addressing::buffer;
   int vector = std::max(1, 16 / bytes);
   while (vector > 1 && vector * bytes > tensor.align_bytes) vector /= 2;
@@ -194,8 +196,9 @@ TensorSide tensor_access(const Subject& subject, const Facts& facts, const bound
       ++ranged;
     }
     // A limit beyond the extent never widens what may be touched.
-    if (limit && interval_of(*limit, facts).hi > tensor.shape[axis]) {
-      limit = bound::make_binary(Op::min, limit, bound::make_integer(tensor.shape[axis]));
+    if (limit && interval_of(*limit, facts).hi > interval_of(tensor.shape[axis], facts).lo &&
+        !stays_below(*limit, 0, *tensor.shape[axis].expr(), facts)) {
+      limit = bound::make_binary(Op::min, limit, tensor.shape[axis].expr());
     }
     const bool inside = !limit && stays_inside(*start[axis], use.extent, tensor.shape[axis], facts);
     side.ref.tile_axis.push_back(use.tile_axis);
@@ -209,8 +212,9 @@ TensorSide tensor_access(const Subject& subject, const Facts& facts, const bound
       side.left.push_back((side.load ? "load " : "store ") + tensor.name + " axis " + std::to_string(axis) + ": " +
                           why);
     }
-    const std::int64_t stride = tensor.strides[axis];
-    const bool along = use.tile_axis >= 0 && stride == 1 && use.extent > 1;
+    const std::int64_t stride = divisor_of(tensor.strides[axis], facts);  // what divides it, where it is dynamic
+    const std::int64_t whole = divisor_of(tensor.shape[axis], facts);
+    const bool along = use.tile_axis >= 0 && tensor.strides[axis].is(1) && use.extent > 1;
     if (along) {
       memory = static_cast<int>(axis);
       side.memory_axis = use.tile_axis;
@@ -222,8 +226,8 @@ TensorSide tensor_access(const Subject& subject, const Facts& facts, const bound
       if (divisor_of(*start[axis], facts) % v * (stride % v) % v != 0) return false;
       if (!along) return true;
       if (use.extent % v != 0) return false;
-      if (limit) return divisor_of(*limit, facts) % v == 0 && tensor.shape[axis] % v == 0;
-      return inside || tensor.shape[axis] % v == 0;
+      if (limit) return divisor_of(*limit, facts) % v == 0 && whole % v == 0;
+      return inside || whole % v == 0;
     };
     while (vector > 1 && !steps(vector)) vector /= 2;
   }

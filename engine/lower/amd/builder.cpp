@@ -42,7 +42,7 @@ int vector_of(const Subject& subject, const Plan& plan, int tile) {
 }  // namespace
 
 Builder::Builder(const Subject& subject_, const Plan& plan_, Lowered& report_)
-    : subject(subject_), plan(plan_), report(report_), facts(subject_.launch.grid),
+    : subject(subject_), plan(plan_), report(report_), facts(subject_.launch.grid, subject_.program.symbols),
       tile_storage_(subject_.launch.tiles.size(), -1) {
   out.variables = subject.launch.variables;
   out.grid = subject.launch.grid;

@@ -68,7 +68,7 @@ class CopyMap {
     const auto zero = bound::make_integer(0);
     std::size_t ranged = 0;
     for (std::size_t axis = 0; axis < at.size(); ++axis) {
-      auto end = bound::make_integer(builder_.subject.program.tensors[region.id].shape[axis]);
+      auto end = builder_.subject.program.tensors[region.id].shape[axis].expr();
       if (region.ranged[axis]) {
         if (ranged < copy_.limit.size() && copy_.limit[ranged]) end =
             bound::make_binary(Op::min, end, copy_.limit[ranged]);

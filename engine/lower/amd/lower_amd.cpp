@@ -193,8 +193,9 @@ Error too_deep(const Subject& subject) {
 // turn.
 kernel::BlockOrder order_of(const Subject& subject) {
   kernel::BlockOrder order;
-  const auto& grid = subject.launch.grid;
-  if (!has_gemm(subject) || grid.size() != 3 || grid[0] < 4 || grid[1] < 4 || grid[2] != 1) return order;
+  const Facts facts(subject.launch.grid, subject.program.symbols);
+  if (!has_gemm(subject) || subject.launch.grid.size() != 3) return order;
+  if (facts.grid(0) < 4 || facts.grid(1) < 4 || !subject.launch.grid[2].is(1)) return order;
   order.group = 8;
   if (subject.target.arch == "gfx942" || subject.target.arch == "gfx950") order.xcds = 8;
   return order;
@@ -235,6 +236,7 @@ Result<Lowered> lower_amd(const bound::Program& source, const target::Target& ta
   Lowered lowered;
   lowered.program.name = program.name;
   lowered.program.target = target.full;
+  lowered.program.symbols = program.symbols;
   lowered.program.tensors = program.tensors;
   bool any_left = attempt == 0;
   for (std::size_t i = 0; i < program.launches.size(); ++i) {

@@ -224,7 +224,7 @@ Status Builder::translate_pipelined(const bound::For& loop, const std::vector<co
   }
   emit(made.body, kernel::Let{next, next_value}, "the last iteration loads its own tile again");
   const Interval of_loop = inside.interval_of(loop.var), of_value = interval_of(*next_value, facts);
-  facts.set(next, {std::max(of_loop.lo, of_value.lo), std::min(of_loop.hi, of_value.hi)}, inside.divisor_of(loop.var));
+  facts.set_like(next, loop.var, {std::max(of_loop.lo, of_value.lo), std::min(of_loop.hi, of_value.hi)});
   for (std::size_t i = 0; i < prefetched.size(); ++i) {
     const auto& copy = std::get<bound::Copy>(prefetched[i]->node);
     pointer = prefetched[i]->pointer;

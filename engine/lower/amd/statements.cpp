@@ -187,14 +187,16 @@ class BoundsOfMap {
     for (const auto& arg : expr.args) expression(*arg);
   }
   void access(bool tensor, int id, const std::vector<bound::ExprPtr>& indices, const char* what) {
-    const auto& shape = tensor ? subject_.program.tensors[id].shape : subject_.tile(id).shape;
+    const auto extent = [&](std::size_t axis) -> bound::Extent {
+      return tensor ? subject_.program.tensors[id].shape[axis] : bound::Extent(subject_.tile(id).shape[axis]);
+    };
     const std::string& name = tensor ? subject_.program.tensors[id].name : subject_.tile(id).name;
     bool may_leave = false;
     for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-      if (stays_inside(*indices[axis], 1, shape[axis], facts_)) continue;
+      if (stays_inside(*indices[axis], 1, extent(axis), facts_)) continue;
       may_leave = true;
       left.push_back(what + name + " axis " + std::to_string(axis) + ": " +
-                     how_it_leaves(*indices[axis], 1, shape[axis], facts_));
+                     how_it_leaves(*indices[axis], 1, extent(axis), facts_));
     }
     checked.push_back(may_leave);
   }

@@ -7,6 +7,11 @@
 namespace kiln::lower::amd {
 namespace {
 
+bool uses_symbol(const bound::Expr& expr) {
+  return expr.kind == bound::Expr::Kind::symbol ||
+         std::any_of(expr.args.begin(), expr.args.end(), [](const auto& arg) { return uses_symbol(*arg); });
+}
+
 void walk(const bound::Body& body, Facts& facts, int depth, double runs, std::vector<Site>& sites) {
   for (const bound::Stmt& stmt : body) {
     sites.push_back({&stmt, facts, depth, runs});
@@ -15,7 +20,8 @@ void walk(const bound::Body& body, Facts& facts, int depth, double runs, std::ve
       inside.set_loop(loop->var, *loop->from, *loop->to, *loop->step);
       const Interval from = interval_of(*loop->from, facts), to = interval_of(*loop->to, facts);
       const double step = static_cast<double>(std::max<std::int64_t>(constant_of(*loop->step).value_or(1), 1));
-      const double trips = to.hi >= unbounded ? 16 : std::max(0.0, static_cast<double>(to.hi - from.lo) / step);
+      const bool open = to.hi >= unbounded || (to.hi != to.lo && uses_symbol(*loop->to));
+      const double trips = open ? 16 : std::max(0.0, static_cast<double>(to.hi - from.lo) / step);
       walk(loop->body, inside, depth + 1, runs * std::max(trips, 1.0), sites);
     } else if (const auto* branch = node_of<bound::If>(stmt)) {
       Facts inside = facts;
@@ -80,7 +86,7 @@ Subject survey(const bound::Program& program, const bound::Launch& launch, const
                                      << subject.wave_bits) * 16 < largest) ++subject.wave_bits;
   }
   for (const auto& tile : launch.tiles) subject.odd.push_back(subject.is_odd(tile.shape));
-  Facts facts(launch.grid);
+  Facts facts(launch.grid, program.symbols);
   walk(launch.body, facts, 0, 1, subject.sites);
   return subject;
 }

@@ -104,7 +104,7 @@ void Translator::copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, k
   const auto indices = [&](const bound::Region& region, ExprPtr* inside) {
     std::vector<ExprPtr> list;
     std::size_t next = 0;
-    const auto& shape = shape_of(region.is_tensor, region.id);
+    const auto shape = shape_of(region.is_tensor, region.id);
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
       const bool ranged = region.start.empty() || region.ranged[axis];
       ExprPtr at = region.start.empty() ? bound::make_integer(0) : region.start[axis];
@@ -112,7 +112,7 @@ void Translator::copy_as_map(const bound::Stmt& stmt, const bound::Copy& copy, k
       if (ranged) at = bound::make_binary(Op::add, at, variable(index[next++]));
       if (inside) {
         *inside = both(*inside, bound::make_binary(Op::ge, at, bound::make_integer(0)));
-        *inside = both(*inside, bound::make_binary(Op::lt, at, bound::make_integer(shape[axis])));
+        *inside = both(*inside, bound::make_binary(Op::lt, at, shape[axis].expr()));
         if (limit) *inside = both(*inside, bound::make_binary(Op::lt, at, limit));
       }
       list.push_back(std::move(at));

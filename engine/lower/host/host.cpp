@@ -59,6 +59,7 @@ Result<Lowered> lower_host(const bound::Program& program, const target::Target& 
   Lowered lowered;
   lowered.program.name = program.name;
   lowered.program.target = program.target;
+  lowered.program.symbols = program.symbols;
   lowered.program.tensors = program.tensors;
   for (std::size_t number = 0; number < program.launches.size(); ++number) {
     KILN_TRY(auto launch, lower_launch(program, number, target, lowered, budget));

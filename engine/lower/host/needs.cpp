@@ -11,8 +11,9 @@ using bound::Expr;
 using bound::ExprPtr;
 
 bool only_blocks(const Expr& expr) {
-  if (expr.kind != Expr::Kind::integer && expr.kind != Expr::Kind::block && expr.kind != Expr::Kind::binary)
-    return false;
+  const bool leaf =
+      expr.kind == Expr::Kind::integer || expr.kind == Expr::Kind::block || expr.kind == Expr::Kind::symbol;
+  if (!leaf && expr.kind != Expr::Kind::binary) return false;
   return std::all_of(expr.args.begin(), expr.args.end(), [](const auto& arg) { return only_blocks(*arg); });
 }
 
@@ -26,7 +27,7 @@ bool mentions(const Expr& expr, int id) {
 class Finder {
  public:
   Finder(const bound::Program& program, const bound::Launch& launch)
-      : program_(program), launch_(launch), facts_(launch.grid) {
+      : program_(program), launch_(launch), facts_(launch.grid, program.symbols) {
     for (const auto& tile : launch.tiles) needs_.emplace_back(tile.shape.size());
   }
   Needs find() {
@@ -117,7 +118,7 @@ void Finder::visit(const bound::Copy& copy) {
     const auto& start = copy.to.start[t];
     Need need{Need::Kind::all, nullptr};
     if (only_blocks(*start) && !stays_inside(*start, copy.shape[axis], tensor.shape[t], facts_)) {
-      need = {Need::Kind::below, bound::make_binary(Op::sub, bound::make_integer(tensor.shape[t]), start)};
+      need = {Need::Kind::below, bound::make_binary(Op::sub, tensor.shape[t].expr(), start)};
     }
     join(needs_[copy.from.id][axis++], need);
   }

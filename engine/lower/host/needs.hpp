@@ -8,7 +8,7 @@
 
 namespace kiln::lower::host {
 
-// Of one tile axis: nothing, elements below a limit, or all. A limit is an expression of block ids alone.
+// Of one tile axis: nothing, elements below a limit, or all. A limit is an expression of block ids and symbols alone.
 struct Need {
   enum class Kind : std::uint8_t { none, below, all } kind = Kind::none;
   bound::ExprPtr limit;

@@ -25,8 +25,10 @@ ExprPtr variable(int id) {
 
 }  // namespace
 
-const std::vector<std::int64_t>& Translator::shape_of(bool tensor, int id) const {
-  return tensor ? program_.tensors[id].shape : out_.storages[id].shape;
+bound::Extents Translator::shape_of(bool tensor, int id) const {
+  if (tensor) return program_.tensors[id].shape;
+  const auto& shape = out_.storages[id].shape;
+  return {shape.begin(), shape.end()};
 }
 const std::string& Translator::name_of(bool tensor, int id) const {
   return tensor ? program_.tensors[id].name : out_.storages[id].name;
@@ -38,7 +40,7 @@ void Translator::note_left(const bound::Stmt& stmt, const std::string& what, con
 }
 
 bool Translator::access_checked(const bound::Stmt& stmt, bool tensor, int id, const std::vector<ExprPtr>& indices) {
-  const auto& shape = shape_of(tensor, id);
+  const auto shape = shape_of(tensor, id);
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     if (stays_inside(*indices[axis], 1, shape[axis], facts_)) continue;
     note_left(stmt, name_of(tensor, id) + " axis " + std::to_string(axis),
@@ -105,7 +107,7 @@ ExprPtr Translator::zero_beyond(const bound::Body& siblings, const bound::Stmt& 
     for (std::size_t t = 0; t < tensor.shape.size(); ++t) {
       if (!copy->from.ranged[t] || next++ != axis) continue;
       if (stays_inside(*copy->from.start[t], copy->shape[axis], tensor.shape[t], facts_)) return nullptr;
-      return bound::make_binary(Op::sub, bound::make_integer(tensor.shape[t]), copy->from.start[t]);
+      return bound::make_binary(Op::sub, tensor.shape[t].expr(), copy->from.start[t]);
     }
   }
   return nullptr;

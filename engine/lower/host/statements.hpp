@@ -24,7 +24,7 @@ class Translator {
         out_(out),
         report_(report),
         budget_(budget),
-        facts_(launch.grid),
+        facts_(launch.grid, program.symbols),
         needs_(find_needs(program, launch)) {}
   Result<kernel::Body> translate();
 
@@ -49,7 +49,7 @@ class Translator {
   void note_left(const bound::Stmt& stmt, const std::string& what, const std::string& why);
   int new_variable(const std::string& name);
   bound::ExprPtr element(bool tensor, int id, std::vector<bound::ExprPtr> indices) const;
-  [[nodiscard]] const std::vector<std::int64_t>& shape_of(bool tensor, int id) const;
+  [[nodiscard]] bound::Extents shape_of(bool tensor, int id) const;
   [[nodiscard]] const std::string& name_of(bool tensor, int id) const;
 
   const bound::Program& program_;

@@ -42,6 +42,9 @@ KILN_DEVICE void store_global(void* base, i64 uniform_bytes, Offset lane_bytes, 
   char* at = (char*)base + uniform_bytes;
   __builtin_memcpy(__builtin_assume_aligned(at + lane_bytes, align), &value, sizeof(T));
 }
+// What may be read in the place of a tensor that has no element.
+static __attribute__((device)) u32 nowhere_bytes[4];
+KILN_DEVICE const void* unless_empty(const void* base, bool empty) { return empty ? (const void*)nowhere_bytes : base; }
 // Exactly one load, whatever other writers do: for values that become addresses or bounds.
 template <class T> KILN_DEVICE T load_once(const void* base, i64 bytes) {
   const auto bits = *(const volatile bits_of<T>*)((const char*)base + bytes);

@@ -2,13 +2,13 @@
 #include <random>
 
 #include "engine/ir/bound/arithmetic.hpp"
-#include "engine/specialize/interval.hpp"
+#include "engine/ir/bound/interval.hpp"
 #include "tests/unit/tile/support.hpp"
 
 namespace kiln::test {
 namespace {
 
-using specialize::Range;
+using bound::Range;
 constexpr std::int64_t least = INT64_MIN, most = INT64_MAX;
 
 std::int64_t random_integer(std::mt19937_64& random) {
@@ -38,8 +38,8 @@ TEST(Interval, HoldsEveryValue) {
     const Op op = ops[seed % std::size(ops)];
     const Range a = random_range(random), b = random_range(random);
     const bool compares = op >= Op::lt && op <= Op::ne;
-    const Range range = compares ? Range{} : specialize::range_of(op, a, b).value_or(Range{});
-    const auto decided = compares ? specialize::decide(op, a, b) : std::nullopt;
+    const Range range = compares ? Range{} : bound::range_of(op, a, b).value_or(Range{});
+    const auto decided = compares ? bound::decide(op, a, b) : std::nullopt;
     for (int i = 0; i < 20; ++i) {
       const std::int64_t x = member(random, a), y = member(random, b);
       const auto result =
@@ -56,17 +56,17 @@ TEST(Interval, HoldsEveryValue) {
 }
 
 TEST(Interval, SeesWhatLeaves64Bits) {
-  EXPECT_FALSE(specialize::range_of(Op::add, {0, most}, {1, 1}));
-  EXPECT_TRUE(specialize::range_of(Op::add, {0, most - 1}, {1, 1}));
-  EXPECT_FALSE(specialize::range_of(Op::mul, {0, std::int64_t(1) << 32}, {0, std::int64_t(1) << 31}));
-  EXPECT_FALSE(specialize::range_of(Op::floordiv, {least, 0}, {-1, 1}));
-  EXPECT_FALSE(specialize::range_of(Op::neg, {least, 0}, {}));
-  EXPECT_FALSE(specialize::range_of(Op::abs, {least, 0}, {}));
-  EXPECT_FALSE(specialize::range_of(Op::shl, {1, 1}, {0, 63}));
-  EXPECT_EQ(specialize::range_of(Op::mod, {0, 1000}, {7, 7}), (Range{0, 6}));
-  EXPECT_EQ(specialize::range_of(Op::mod, {0, 5}, {7, 7}), (Range{0, 5}));
-  EXPECT_EQ(specialize::range_of(Op::floordiv, {-7, 7}, {2, 2}), (Range{-4, 3}));
-  EXPECT_EQ(specialize::range_of(Op::floordiv, {1, 9}, {0, 0}), (Range{0, 0}));
+  EXPECT_FALSE(bound::range_of(Op::add, {0, most}, {1, 1}));
+  EXPECT_TRUE(bound::range_of(Op::add, {0, most - 1}, {1, 1}));
+  EXPECT_FALSE(bound::range_of(Op::mul, {0, std::int64_t(1) << 32}, {0, std::int64_t(1) << 31}));
+  EXPECT_FALSE(bound::range_of(Op::floordiv, {least, 0}, {-1, 1}));
+  EXPECT_FALSE(bound::range_of(Op::neg, {least, 0}, {}));
+  EXPECT_FALSE(bound::range_of(Op::abs, {least, 0}, {}));
+  EXPECT_FALSE(bound::range_of(Op::shl, {1, 1}, {0, 63}));
+  EXPECT_EQ(bound::range_of(Op::mod, {0, 1000}, {7, 7}), (Range{0, 6}));
+  EXPECT_EQ(bound::range_of(Op::mod, {0, 5}, {7, 7}), (Range{0, 5}));
+  EXPECT_EQ(bound::range_of(Op::floordiv, {-7, 7}, {2, 2}), (Range{-4, 3}));
+  EXPECT_EQ(bound::range_of(Op::floordiv, {1, 9}, {0, 0}), (Range{0, 0}));
 }
 
 }  // namespace

@@ -9,7 +9,7 @@
 #include "engine/ir/tile/expression.hpp"
 #include "engine/ir/types.hpp"
 
-namespace kiln::specialize {
+namespace kiln::bound {
 
 // lo <= every value <= hi. Never empty: what cannot be reached is bound with a range of one value.
 struct Range {
@@ -30,4 +30,4 @@ std::optional<Range> range_of(Op op, const Range& a, const Range& b);
 // A comparison that every pair of values answers alike.
 std::optional<bool> decide(Op op, const Range& a, const Range& b);
 
-}  // namespace kiln::specialize
+}  // namespace kiln::bound

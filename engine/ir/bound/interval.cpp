@@ -1,10 +1,10 @@
-#include "engine/specialize/interval.hpp"
+#include "engine/ir/bound/interval.hpp"
 
 #include <algorithm>
 #include <array>
 #include <bit>
 
-namespace kiln::specialize {
+namespace kiln::bound {
 namespace {
 
 __extension__ typedef __int128 Wide;
@@ -50,6 +50,10 @@ WideRange divide(const Range& a, const Range& b, F&& f) {
 // The result has the divisor's sign and is smaller than it.
 WideRange modulo(const Range& a, const Range& b) {
   if (b.lo > 0 && a.lo >= 0 && a.hi < b.lo) return {a.lo, a.hi};
+  if (a.single() && b.single() && b.lo != 0) {
+    const Wide rest = Wide(a.lo) - Wide(b.lo) * floor_divide(a.lo, b.lo);
+    return {rest, rest};
+  }
   WideRange result{std::min<Wide>(0, Wide(b.lo) + 1), std::max<Wide>(0, Wide(b.hi) - 1)};
   if (a.lo >= 0 && b.lo >= 0) result.hi = std::min<Wide>(result.hi, a.hi);
   return result;
@@ -62,6 +66,10 @@ Wide ones(std::int64_t a, std::int64_t b) {
 }
 
 WideRange bitwise(Op op, const Range& a, const Range& b) {
+  if (a.single() && b.single()) {
+    const std::int64_t value = op == Op::bit_and ? a.lo & b.lo : op == Op::bit_or ? a.lo | b.lo : a.lo ^ b.lo;
+    return {value, value};
+  }
   if (op == Op::bit_and) {
     if (a.lo >= 0 && b.lo >= 0) return {0, std::min(a.hi, b.hi)};
     if (a.lo >= 0) return {0, a.hi};
@@ -149,4 +157,4 @@ std::optional<bool> decide(Op op, const Range& a, const Range& b) {
   }
 }
 
-}  // namespace kiln::specialize
+}  // namespace kiln::bound
