@@ -5,6 +5,7 @@
 #include "engine/base/bytes.hpp"
 #include "engine/specialize/settings.hpp"
 #include "engine/specialize/statement_binder.hpp"
+#include "engine/specialize/uniform_reads.hpp"
 
 namespace kiln::specialize {
 namespace {
@@ -147,6 +148,11 @@ class Specializer {
                             {"the tiles of the launch have too many elements",
                              "at most " + std::to_string(bound::tile_elements_max), std::to_string(elements)});
     check_lds(launch);
+    for (const auto& read : reads_of_written(context_.launch.body, context_.tensors.size()))
+      context_.findings.add(read.pointer + "/value", About::structure,
+                            {"a let reads '" + context_.tensors[static_cast<std::size_t>(read.tensor)].name +
+                                 "', which this launch writes",
+                             "a tensor that the launch only reads", "", "read it in a map, or write it in another launch"});
     if (NodeCount().of(context_.launch.body) > nodes_after_unrolling_max)
       context_.findings.add(
           launch.pointer + "/body", About::size,
