@@ -10,7 +10,7 @@ namespace kiln::bound {
 namespace {
 
 constexpr std::uint32_t magic = 0x504e424b;  // "KBNP"
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr std::uint8_t no_expression = 0xff;
 constexpr std::size_t program_bytes_max = std::size_t(32) << 20;  // 65 536 nodes need far less
 
@@ -46,6 +46,8 @@ class Encoder {
     w_.enumeration(t.access);
     w_.i64(t.align_bytes);
     w_.boolean(t.may_alias);
+    w_.boolean(t.workspace);
+    w_.boolean(t.zeroed);
   }
   void layout(const LayoutSpec& l) {
     w_.enumeration(l.kind);
@@ -185,6 +187,8 @@ class Decoder {
     t.access = r_.enumeration(Access::readwrite);
     t.align_bytes = r_.i64();
     t.may_alias = flag();
+    t.workspace = flag();
+    t.zeroed = flag();
     return t;
   }
   LayoutSpec layout() {

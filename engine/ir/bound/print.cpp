@@ -176,7 +176,8 @@ class Printer {
 std::string tensor_line(const Tensor& t, std::size_t number) {
   const auto name = or_number(t.name, 'p', static_cast<std::int64_t>(number));
   if (t.scalar) return "scalar " + name + ": " + dtype_name(t.dtype) + "\n";
-  return "tensor " + name + ": " + dtype_name(t.dtype) + list_text(t.shape) + " strides " + list_text(t.strides) + " " +
+  const std::string kind = t.workspace ? t.zeroed ? "zeroed workspace " : "workspace " : "tensor ";
+  return kind + name + ": " + dtype_name(t.dtype) + list_text(t.shape) + " strides " + list_text(t.strides) + " " +
          access_name(t.access) + " align " + std::to_string(t.align_bytes) + (t.may_alias ? " may_alias" : "") + "\n";
 }
 

@@ -52,7 +52,7 @@ ExprPtr make_binary(Op op, ExprPtr a, ExprPtr b);
 ExprPtr fold(Expr node);
 inline bool is_constant(const Expr& e) { return e.kind == Expr::Kind::integer || e.kind == Expr::Kind::real; }
 
-struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true
+struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true; behind them the workspace
   std::string name;
   DType dtype = DType::f32;
   bool scalar = false;
@@ -60,6 +60,8 @@ struct Tensor {           // one parameter, in order; scalars have rank 0 and sc
   Access access = Access::read;
   std::int64_t align_bytes = 16;             // alignment class of base and pitch: 1, 2, 4, 8, 16 (part of the binding)
   bool may_alias = false;
+  bool workspace = false;                    // the engine's own for a launch: no argument
+  bool zeroed = false;                       // workspace: holds 0 before the first launch; else nothing that may be read
   [[nodiscard]] std::int64_t elements_span() const;  // 1 + Σ (shape-1)*stride; 0 when any extent is 0
   [[nodiscard]] std::int64_t bytes() const { return elements_span() * dtype_bytes(dtype); }
 };
@@ -138,7 +140,8 @@ struct Program {
   std::string name;
   std::string target;                        // full target string, "gfx942:sramecc+:xnack-", "host:avx512"
   std::vector<Tensor> tensors;
-  std::vector<Launch> launches;
+  std::vector<Launch> launches;              // run in order
+  [[nodiscard]] std::size_t arguments() const;  // tensors that are no workspace: the first ones
 };
 
 // Canonical typed encoding, deterministic. `with_names` false leaves out the names of tensors, tiles and variables and

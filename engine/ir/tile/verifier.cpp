@@ -97,6 +97,12 @@ class NameVerifier {
       expression(param.when, Place::compile);
       declare(param.name, {param.scalar ? NameKind::scalar : NameKind::tensor, param.shape.size()}, param.pointer);
     }
+    for (const auto& workspace : program.workspace) {
+      expressions(workspace.shape, Place::compile);
+      expression(workspace.dtype, Place::compile);
+      expression(workspace.when, Place::compile);
+      declare(workspace.name, {NameKind::tensor, workspace.shape.size()}, workspace.pointer);
+    }
     for (const auto& launch : program.launches) {
       expressions(launch.grid, Place::compile);
       expression(launch.threads, Place::compile);
