@@ -182,6 +182,12 @@ LdsRow read_lds_row(Reader& r) {
 
 }  // namespace
 
+std::uint64_t Metadata::workspace_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& one : workspaces) bytes += static_cast<std::uint64_t>(one.bytes);
+  return bytes;
+}
+
 Bytes encode(const Metadata& metadata) {
   Writer w;
   w.u32(format);
@@ -191,6 +197,12 @@ Bytes encode(const Metadata& metadata) {
   w.list(metadata.launches, [](Writer& out, const LaunchInfo& v) { write(out, v); });
   w.list(metadata.symbols, [](Writer& out, const bound::Symbol& v) { write(out, v); });
   w.list(metadata.tensors, [](Writer& out, const TensorInfo& v) { write(out, v); });
+  w.list(metadata.workspaces, [](Writer& out, const WorkspaceInfo& v) {
+    out.string(v.name);
+    out.enumeration(v.dtype);
+    write(out, v.shape);
+    out.i64(v.bytes);
+  });
   w.list(metadata.shared_tiles, [](Writer& out, const SharedTile& v) { write(out, v); });
   w.list(metadata.lds_rows, [](Writer& out, const LdsRow& v) { write(out, v); });
   w.i64(metadata.lds_conflict_cycles);
@@ -215,6 +227,15 @@ Result<Metadata> decode_metadata(ByteView bytes) {
   metadata.launches = r.list<LaunchInfo>(read_launch);
   metadata.symbols = r.list<bound::Symbol>(read_symbol);
   metadata.tensors = r.list<TensorInfo>(read_tensor);
+  metadata.workspaces = r.list<WorkspaceInfo>([](Reader& in) {
+    WorkspaceInfo v;
+    v.name = in.string();
+    v.dtype = in.enumeration(dtype_last);
+    v.shape = read_integers(in);
+    v.bytes = in.i64();
+    if (v.bytes < 0) in.fail();
+    return v;
+  });
   metadata.shared_tiles = r.list<SharedTile>(read_shared_tile);
   metadata.lds_rows = r.list<LdsRow>(read_lds_row);
   metadata.lds_conflict_cycles = r.i64();

@@ -60,6 +60,11 @@ Status print_if(Context& context, const kernel::If& branch) {
   return ok();
 }
 
+bool reads_tensor(const Expr& expr) {
+  return expr.kind == Expr::Kind::tensor ||
+         std::any_of(expr.args.begin(), expr.args.end(), [](const auto& arg) { return reads_tensor(*arg); });
+}
+
 Status print_let(Context& context, const kernel::Let& let) {
   KILN_TRY(const Text value, render(context, *let.value, nullptr, true));
   const auto range = context.range(*let.value);
@@ -70,7 +75,10 @@ Status print_let(Context& context, const kernel::Let& let) {
     context.divisors.variables[let.var] = power_of_two_divisor(*let.value, context.divisors);
     if (fits_i32(range)) type = "i32";
   }
-  context.line("const " + type + " v" + std::to_string(let.var) + " = " + value.text + ";");
+  // One value for the wave, whatever others write meanwhile.
+  const bool loaded = reads_tensor(*let.value);
+  context.line("const " + type + " v" + std::to_string(let.var) + " = " +
+               (loaded ? "uniform_value<" + type + ">(" + value.text + ")" : value.text) + ";");
   return ok();
 }
 
@@ -238,8 +246,7 @@ Result<std::string> print_kernel(const kernel::Program& program, const kernel::L
   if (launch.grid.size() != 3 || launch.wave < 1 || launch.threads % launch.wave != 0)
     return Error(ErrorCode::internal, "a launch without grid or waves");
   Context context(program, launch, target);
-  for (const auto& tensor : program.tensors)
-    context.global_barriers = context.global_barriers || tensor.access == Access::readwrite;
+  context.global_barriers = reads_what_it_writes(launch, program.tensors.size());
   KILN_CHECK(print_roles(context));
   const std::string threads = std::to_string(launch.threads);
   std::string out = "extern \"C\" " + (launch.waves_per_simd > 0 ? "KILN_KERNEL_WAVES(" + threads + ", " +

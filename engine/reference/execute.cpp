@@ -81,6 +81,9 @@ template <bool scaled> bool Machine::load_tensor(const Instruction& in, const Co
     if (const auto other = tensor.blocks[at].read_by(block_number_); other != Watch::none)
       return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()),
                              false, other));
+  if (!tensor.written.empty() && tensor.written[at] == 0)
+    return fail(unwritten_workspace(place_, tensor_name(place_, in.object),
+                                    indices_of(in, code, tensor.tensor->shape.size())));
   book_.registers[static_cast<std::size_t>(in.to)] = tensor.load(tensor.data + offset * tensor.element_bytes);
   if constexpr (scaled) book_.scales[static_cast<std::size_t>(in.to)] = tensor.scale ? tensor.scale[at] : 0.0;
   return true;
@@ -96,6 +99,7 @@ template <bool scaled> bool Machine::store_tensor(const Instruction& in, const C
     if (const auto other = tensor.blocks[at].written_by(block_number_); other != Watch::none)
       return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()),
                              true, other));
+  if (!tensor.written.empty()) tensor.written[at] = 1;
   tensor.store(tensor.data + offset * tensor.element_bytes, book_.registers[static_cast<std::size_t>(in.a)]);
   if constexpr (scaled) tensor.scale[at] = book_.scales[static_cast<std::size_t>(in.a)];
   return true;

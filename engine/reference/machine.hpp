@@ -55,6 +55,8 @@ class Machine {
   std::vector<std::int64_t> owner_indices(const Side& side, const std::vector<std::int64_t>& at) const;
   bool watch_blocks(int tensor, std::int64_t offset, bool writes, const Side& side,
                     const std::vector<std::int64_t>& at);
+  bool mark_workspace(int tensor, std::int64_t offset, bool writes, const Side& side,
+                      const std::vector<std::int64_t>& at);
 
   // reduce.cpp
   Status reduce_row(const bound::Reduce& reduce, std::int64_t outer, std::int64_t inner, std::int64_t stride);

@@ -62,6 +62,7 @@ struct TensorState {
   double* scale = nullptr;             // one an element of the span; null when nobody asks, or for tensors only read
   std::vector<Watch> blocks;           // one an element of the span, for tensors that the running launch writes
   std::vector<EpochWatch> watch;       // like a tile's
+  std::vector<std::uint8_t> written;   // workspace that is not zeroed: who reads must find 1; empty: all may be read
 };
 
 }  // namespace kiln::reference

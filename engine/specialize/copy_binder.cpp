@@ -119,7 +119,7 @@ void StatementBinder::check_bounds(const tile::Region& region, const Side& side,
     if (start.hi > INT64_MAX - length)
       mistake(pointer, About::size,
               {"the region of '" + region.name + "' may reach beyond 64 bits", "a smaller start",
-               std::to_string(start.hi)});
+               std::to_string(start.hi), "bound a scalar or an element: min(max(n, 0), N)"});
     else if (!side.region.is_tensor && (start.lo < 0 || start.hi + length > side.shape[axis].hi))
       mistake(pointer, About::size,
               {"the region reaches outside the tile '" + region.name + "' on axis " + std::to_string(axis),

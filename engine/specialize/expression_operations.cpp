@@ -215,7 +215,8 @@ Value ExpressionBinder::apply_index(const Expr& expr, Op op, const std::vector<V
         expr, About::size,
         {"an index expression may leave 64 bits", "values below 2^63", "",
          "operands reach " + std::to_string(args[0].range.lo) + " … " + std::to_string(args[0].range.hi) + " and " +
-             std::to_string(second.lo) + " … " + std::to_string(second.hi) + "; min and max bound a scalar"});
+             std::to_string(second.lo) + " … " + std::to_string(second.hi) +
+             "; bound a scalar or an element: min(max(n, 0), N)"});
   if (range->single() && !reads) {
     Value constant = integer_value(range->lo);
     constant.literal = literal;

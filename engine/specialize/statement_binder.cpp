@@ -263,7 +263,7 @@ void StatementBinder::bind(const Stmt& stmt, const tile::For& loop, bound::Body&
   if (to.range.hi > INT64_MAX - *step)  // the variable's last increment
     return mistake(stmt.pointer + "/to", About::size,
                    {"the loop's bound leaves no room for its last step within 64 bits", "a smaller bound",
-                    std::to_string(to.range.hi)});
+                    std::to_string(to.range.hi), "bound a scalar or an element: min(max(n, 0), N)"});
   bound::For bound;
   bound.kind = loop.kind;
   bound.stages = static_cast<int>(*stages);
@@ -305,8 +305,9 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Let& let, bound::Body& 
   variable.kind = bound::Expr::Kind::variable;
   variable.type = value.type();
   variable.integer = bound.var;
-  context_.names.declare(let.name, typed_value(std::make_shared<const bound::Expr>(std::move(variable)), value.range,
-                                               value.reads_elements));
+  // Whatever it reads is loaded here, once: uses of the variable read nothing.
+  context_.names.declare(let.name,
+                         typed_value(std::make_shared<const bound::Expr>(std::move(variable)), value.range));
   emit(stmt, out, std::move(bound));
 }
 

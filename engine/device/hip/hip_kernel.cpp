@@ -12,7 +12,8 @@ constexpr std::int64_t argument_bytes_max = 4096;
 // The explicit arguments must be the program's, one for one.
 Status check_arguments(const compile::LaunchInfo& launch, const compile::Metadata& metadata) {
   const auto& tensors = metadata.tensors;
-  const std::size_t all = tensors.size() + metadata.symbols.size();
+  const auto& workspaces = metadata.workspaces;
+  const std::size_t addressed = tensors.size() + workspaces.size(), all = addressed + metadata.symbols.size();
   const auto corrupt = [&](const std::string& what) {
     return Error(ErrorCode::corrupt, "kernel " + launch.symbol + ": " + what);
   };
@@ -20,9 +21,10 @@ Status check_arguments(const compile::LaunchInfo& launch, const compile::Metadat
   for (const auto& argument : launch.arguments) {
     if (argument.kind.starts_with("hidden_")) continue;
     if (next == all) return corrupt("it has more arguments than the program");
-    const bool symbol = next >= tensors.size();
-    const std::string& name = symbol ? metadata.symbols[next - tensors.size()].name : tensors[next].name;
-    const std::int64_t wanted = symbol ? 4 : tensors[next].scalar ? dtype_bytes(tensors[next].dtype) : 8;
+    const bool tensor = next < tensors.size(), symbol = next >= addressed;
+    const std::string& name = tensor ? tensors[next].name : symbol ? metadata.symbols[next - addressed].name
+                                                                   : workspaces[next - tensors.size()].name;
+    const std::int64_t wanted = symbol ? 4 : tensor && tensors[next].scalar ? dtype_bytes(tensors[next].dtype) : 8;
     ++next;
     if (argument.size != wanted || argument.offset < 0 || argument.offset > argument_bytes_max - wanted)
       return corrupt("its argument " + name + " has another size or place than the program's");

@@ -24,9 +24,11 @@ class Kernel {
   [[nodiscard]] Result<LaunchSizesPtr> sizes(const std::vector<LaunchArgument>& arguments) const {
     return launch_sizes(metadata_, sizes_, arguments);
   }
+  [[nodiscard]] const std::vector<compile::TensorInfo>& tensors() const { return metadata_.tensors; }
+  [[nodiscard]] const std::vector<compile::WorkspaceInfo>& workspaces() const { return metadata_.workspaces; }
   [[nodiscard]] std::size_t launches() const { return metadata_.launches.size(); }
-  // Submits launch `index` with x y z blocks; `values` are the arguments' in order: 8 bytes of device address, or a
-  // scalar's bytes.
+  // Submits launch `index` with x y z blocks; `values` are those of the tensors, the workspaces and the symbols, in order:
+  // 8 bytes of device address, or a scalar's bytes.
   Status submit(std::size_t index, const std::vector<std::int64_t>& grid, const std::vector<Bytes>& values,
                 Stream stream) const;
 

@@ -78,6 +78,8 @@ Status check_tensor(const Tensor& t, const std::vector<Symbol>& symbols) {
   KILN_NEED(is_element(t.dtype), "a tensor of a type that is not supported");
   KILN_NEED(t.shape.size() <= tensor_rank_max && t.strides.size() == t.shape.size(), "a tensor's rank or strides");
   KILN_NEED(!t.scalar || (t.shape.empty() && t.access == Access::read), "a scalar with a shape or written");
+  KILN_NEED(!t.workspace || (!t.scalar && t.access == Access::readwrite && !t.may_alias), "a workspace's access");
+  KILN_NEED(t.workspace || !t.zeroed, "a parameter that the engine fills");
   KILN_NEED(is_power_of_two(t.align_bytes) && t.align_bytes <= 16, "a tensor's alignment class");
   __int128 span = 1;
   bool empty = false;
@@ -419,6 +421,8 @@ Status check(const Program& program) {
   KILN_NEED(program.symbols.size() <= symbols_max, "too many symbols");
   for (const auto& symbol : program.symbols) KILN_CHECK(check(symbol));
   for (const auto& tensor : program.tensors) KILN_CHECK(check_tensor(tensor, program.symbols));
+  for (std::size_t i = 0; i < program.arguments(); ++i)
+    KILN_NEED(!program.tensors[i].workspace, "a workspace before a parameter");
   for (const auto& launch : program.launches) KILN_CHECK(LaunchChecker(program, launch).run());
   return {};
 }

@@ -78,6 +78,8 @@ class Encoder {
     w_.enumeration(t.access);
     w_.i64(t.align_bytes);
     w_.boolean(t.may_alias);
+    w_.boolean(t.workspace);
+    w_.boolean(t.zeroed);
   }
   void layout(const LayoutSpec& l) {
     w_.enumeration(l.kind);
@@ -247,6 +249,8 @@ class Decoder {
     t.access = r_.enumeration(Access::readwrite);
     t.align_bytes = r_.i64();
     t.may_alias = flag();
+    t.workspace = flag();
+    t.zeroed = flag();
     return t;
   }
   LayoutSpec layout() {

@@ -191,7 +191,8 @@ std::string symbol_line(const Symbol& s, std::size_t number) {
 std::string tensor_line(const Tensor& t, std::size_t number, const std::vector<Symbol>& symbols) {
   const auto name = or_number(t.name, 'p', static_cast<std::int64_t>(number));
   if (t.scalar) return "scalar " + name + ": " + dtype_name(t.dtype) + "\n";
-  return "tensor " + name + ": " + dtype_name(t.dtype) + list_text(t.shape, symbols) + " strides " +
+  const std::string kind = t.workspace ? t.zeroed ? "zeroed workspace " : "workspace " : "tensor ";
+  return kind + name + ": " + dtype_name(t.dtype) + list_text(t.shape, symbols) + " strides " +
          list_text(t.strides, symbols) + " " +
          access_name(t.access) + " align " + std::to_string(t.align_bytes) + (t.may_alias ? " may_alias" : "") + "\n";
 }

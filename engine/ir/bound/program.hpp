@@ -90,7 +90,7 @@ using Extents = std::vector<Extent>;
 std::vector<std::int64_t> values(const Extents& extents);
 bool all_static(const Extents& extents);
 
-struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true
+struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true; behind them the workspace
   std::string name;
   DType dtype = DType::f32;
   bool scalar = false;
@@ -98,6 +98,8 @@ struct Tensor {           // one parameter, in order; scalars have rank 0 and sc
   Access access = Access::read;
   std::int64_t align_bytes = 16;             // alignment class of base and pitch: 1, 2, 4, 8, 16 (part of the binding)
   bool may_alias = false;
+  bool workspace = false;                    // the engine's own for a launch: no argument
+  bool zeroed = false;                       // workspace: holds 0 before the first launch; else nothing that may be read
   // 1 + Σ (shape-1)*stride; 0 when any extent is 0. Requires values for all symbols that it uses, as check_values has
   // found them good.
   [[nodiscard]] std::int64_t elements_span(std::span<const std::int64_t> symbols = {}) const;
@@ -182,7 +184,8 @@ struct Program {
   std::string target;                        // full target string, "gfx942:sramecc+:xnack-", "host:avx512"
   std::vector<Symbol> symbols;               // dynamic ones
   std::vector<Tensor> tensors;
-  std::vector<Launch> launches;
+  std::vector<Launch> launches;              // run in order
+  [[nodiscard]] std::size_t arguments() const;  // tensors that are no workspace: the first ones
 };
 
 // Canonical typed encoding, deterministic. `with_names` false leaves out the names of symbols, tensors, tiles and variables and

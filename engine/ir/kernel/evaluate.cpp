@@ -58,6 +58,15 @@ std::optional<Interval> corners(Op op, const Interval& a, const Interval& b) {
   return result;
 }
 
+// What an integer of a width that fits 64 bits may be.
+std::optional<Interval> range_of_type(DType type) {
+  if (type == DType::boolean) return Interval{0, 1};
+  const int bits = dtype_bits(type);
+  if (!is_integer(type) || type == DType::index || bits > 32) return std::nullopt;
+  if (!is_signed(type)) return Interval{0, (std::int64_t(1) << bits) - 1};
+  return Interval{-(std::int64_t(1) << (bits - 1)), (std::int64_t(1) << (bits - 1)) - 1};
+}
+
 std::optional<Interval> range_of_binary(Op op, const std::optional<Interval>& a, const std::optional<Interval>& b) {
   if (op == Op::mod && b && b->lo > 0) {
     if (a && a->lo >= 0 && a->hi < b->lo) return a;
@@ -150,7 +159,8 @@ std::optional<Interval> range_of(const Expr& expr, const Ranges& ranges) {
     }
     case Kind::cast: {
       if (expr.type != DType::index) return std::nullopt;
-      return range_of(*expr.args[0], ranges);
+      const auto range = range_of(*expr.args[0], ranges);
+      return range ? range : range_of_type(expr.args[0]->type);
     }
     case Kind::unary: {
       if (expr.op != Op::neg) return std::nullopt;

@@ -289,7 +289,8 @@ std::string print(const Program& program) {
       text += "scalar " + tensor.name + " " + dtype_name(tensor.dtype) + "\n";
       continue;
     }
-    text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape, program.symbols) + "] strides " +
+    text += tensor.workspace ? "workspace " : "tensor ";
+    text += tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape, program.symbols) + "] strides " +
         joined(tensor.strides, program.symbols) + " " + access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) +
             "\n";
   }

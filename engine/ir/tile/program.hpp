@@ -48,6 +48,15 @@ struct Param {
   Text when;                                  // optional: the parameter exists only if true
 };
 
+// A tensor that the engine allocates for a launch, read and written by the program alone.
+struct Workspace {
+  std::string name, pointer;
+  Text dtype;
+  std::vector<Text> shape;
+  bool zeroed = false;                        // holds 0 before the first launch
+  Text when;                                  // optional: it exists only if true
+};
+
 struct Tunable {
   std::string name, pointer;
   Text default_value;                         // over symbols, options, other tunables, target.*
@@ -135,7 +144,8 @@ struct Program {
   std::vector<Param> params;
   std::vector<Tunable> tunables;
   std::vector<Text> constraints;              // booleans over symbols, options, tunables, target.*
-  std::vector<Launch> launches;
+  std::vector<Workspace> workspace;
+  std::vector<Launch> launches;               // run in order
 };
 
 struct ReadLimits {

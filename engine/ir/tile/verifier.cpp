@@ -15,6 +15,7 @@ enum class Place : std::uint8_t {
   types,    // an option's default: types, choices, options
   compile,  // shapes, grids, `when` …: and symbols, tunables, target.*
   uniform,  // starts, bounds, conditions: and block ids, loop variables, lets, scalars
+  named,    // the value of a let statement: and elements of tensors
   element,  // values of a map: and indices of the map, elements of tiles and tensors
 };
 
@@ -58,6 +59,8 @@ const char* place_name(Place place) {
     case Place::compile: return "a compile-time expression, which may use symbols, options, tunables and target.*";
     case Place::uniform:
       return "an expression of the whole block, which may also use bid, loop variables, lets and scalars";
+    case Place::named:
+      return "a let, which may use bid, loop variables, lets, scalars and elements of tensors";
     case Place::element: return "a map";
   }
   return "";
@@ -93,6 +96,12 @@ class NameVerifier {
       expression(param.dtype, Place::compile);
       expression(param.when, Place::compile);
       declare(param.name, {param.scalar ? NameKind::scalar : NameKind::tensor, param.shape.size()}, param.pointer);
+    }
+    for (const auto& workspace : program.workspace) {
+      expressions(workspace.shape, Place::compile);
+      expression(workspace.dtype, Place::compile);
+      expression(workspace.when, Place::compile);
+      declare(workspace.name, {NameKind::tensor, workspace.shape.size()}, workspace.pointer);
     }
     for (const auto& launch : program.launches) {
       expressions(launch.grid, Place::compile);
@@ -201,8 +210,12 @@ class NameVerifier {
                                    : "'" + expr.text + "' is " + kind_name(found->second.kind) + " and has no elements";
       return mistake_in(text, expr, what, "a tile or a tensor", nearest_hint(expr.text, known_storage()));
     }
-    if (place != Place::element)
-      return mistake_in(text, expr, "an element cannot be read here", place_name(place), "read it in a map");
+    const bool of_tensor = found->second.kind == NameKind::tensor;
+    if (place != Place::element && !(place == Place::named && of_tensor))
+      return mistake_in(text, expr, "an element cannot be read here", place_name(place),
+                        of_tensor && place == Place::uniform
+                            ? "name it by a statement let, or read it in a map"
+                            : "read it in a map");
     if (found->second.rank != expr.args.size())
       mistake_in(text, expr, "'" + expr.text + "' has " + std::to_string(found->second.rank) + " axes",
                  "one index an axis", "");
@@ -326,7 +339,7 @@ class NameVerifier {
     body(branch.otherwise, depth_ + 1);
   }
   void statement(const Stmt& stmt, const Let& let) {
-    expression(let.value, Place::uniform);
+    expression(let.value, Place::named);
     declare(let.name, {NameKind::let, 0}, stmt.pointer + "/name");
   }
   void statement(const Stmt&, const Sync&) {}

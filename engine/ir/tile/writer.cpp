@@ -57,6 +57,7 @@ class ProgramWriter {
     params(program.params);
     if (!program.tunables.empty()) tunables(program.tunables);
     if (!program.constraints.empty()) fields("constraints", program.constraints);
+    if (!program.workspace.empty()) workspace(program.workspace);
     json_.key("launches");
     json_.open('[');
     for (const auto& launch : program.launches) {
@@ -166,6 +167,22 @@ class ProgramWriter {
       if (!param.scalar) field("access", access_name(param.access));
       flag("may_alias", param.may_alias);
       field("when", param.when);
+      json_.close('}');
+    }
+    json_.close(']');
+  }
+
+  void workspace(const std::vector<Workspace>& list) {
+    json_.key("workspace");
+    json_.open('[');
+    for (const auto& one : list) {
+      json_.item();
+      json_.open('{');
+      field("name", one.name);
+      field("dtype", one.dtype);
+      fields("shape", one.shape);
+      flag("zeroed", one.zeroed);
+      field("when", one.when);
       json_.close('}');
     }
     json_.close(']');

@@ -26,6 +26,16 @@ KILN_DEVICE u32 block_id_y() { return __builtin_amdgcn_workgroup_id_y(); }
 KILN_DEVICE u32 block_id_z() { return __builtin_amdgcn_workgroup_id_z(); }
 // A value that is equal in all lanes of the wave, in a scalar register.
 KILN_DEVICE u32 uniform(u32 value) { return (u32)__builtin_amdgcn_readfirstlane((int)value); }
+// The same for any type of 8 bytes at most.
+template <class T> KILN_DEVICE T uniform_value(T value) {
+  const auto bits = __builtin_bit_cast(bits_of<T>, value);
+  if constexpr (sizeof(T) == 8) {
+    const u64 low = uniform((u32)bits), high = uniform((u32)(bits >> 32));
+    return __builtin_bit_cast(T, (bits_of<T>)(low | high << 32));
+  } else {
+    return __builtin_bit_cast(T, (bits_of<T>)uniform((u32)bits));
+  }
+}
 
 // ---- memory --------------------------------------------------------------------------------------------------------
 // `uniform_bytes` is the same in all lanes, `lane_bytes` is this lane's; together they stay inside the object at

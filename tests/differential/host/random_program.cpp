@@ -15,7 +15,9 @@ bool is_real(const std::string& type) { return type[0] == 'f' || type == "bf16";
 
 class Generator {
  public:
-  explicit Generator(std::uint64_t seed) : random_(seed) {}
+  explicit Generator(std::uint64_t seed) : random_(seed), more_(seed ^ 0x5851f42d4c957f2du) {
+    uniform_ = more_() % 3 == 0;
+  }
   RandomProgram make();
 
  private:
@@ -45,6 +47,7 @@ class Generator {
   void tile_copy();
   void reduction();
   void product();
+  void elements_decide();
   void add(const std::string& json) { body_ += (body_.empty() ? "\n    " : ",\n    ") + json; }
   void alloc(const Tile& tile, const std::string& shape, bool accumulator = false) {
     allocs_ += "\n    {\"op\": \"alloc\", \"name\": \"" + tile.name + "\", \"space\": \"" +
@@ -53,6 +56,8 @@ class Generator {
   }
 
   std::mt19937_64 random_;
+  std::mt19937_64 more_;     // decides what came later: the programs of a seed stay what they were otherwise
+  bool uniform_ = false;     // lets read elements of the tensor I
   bool integers_ = false, sums_ = false, functions_ = false;
   std::vector<Tile> tiles_;  // all [BM, BN]
   int target_ = -1;          // of the map being written
@@ -232,6 +237,17 @@ void Generator::product() {
   tiles_ = {c};
 }
 
+// Loops and conditions whose bounds are elements.
+void Generator::elements_decide() {
+  const std::string outer = std::exchange(body_, std::string());
+  map(false);
+  const std::string inner = std::exchange(body_, outer);
+  const bool loop = more_() % 2 == 0;
+  add(loop ? "{\"op\": \"for\", \"var\": \"turn\", \"from\": \"-1\", \"to\": \"near\", \"step\": 2, \"body\": [" +
+                 inner + "]}"
+           : "{\"op\": \"if\", \"condition\": \"far > near || near == 5\", \"then\": [" + inner + "]}");
+}
+
 RandomProgram Generator::make() {
   integers_ = chance(35);
   const bool multiplies = chance(20);
@@ -247,17 +263,19 @@ RandomProgram Generator::make() {
     tiles_ = {{"x", chance(60) ? x_type : any_type()}, {"y", chance(60) ? y_type : any_type()}, {"z", any_type()}};
     for (const Tile& tile : tiles_) alloc(tile, "\"BM\", \"BN\"");
     const std::string fill = chance(30) ? ", \"fill\": \"" + literal(x_type) + "\"" : "";
+    const std::string row = uniform_ ? " + near" : "", column = uniform_ ? " - far" : "";
     const std::string limit = chance(20) ? ", \"limit\": [\"M - 1\", null]" : "";
-    add("{\"op\": \"copy\", \"from\": \"X[bid.y * BM" + one_of("", "", " - 1", " + 2") + ":, bid.x * BN" +
+    add("{\"op\": \"copy\", \"from\": \"X[bid.y * BM" + one_of("", "", " - 1", " + 2") + row + ":, bid.x * BN" +
         one_of("", " - 3", " + 1") + ":]\", \"to\": \"x\"" + fill + limit + "}");
     if (chance(50))
-      add("{\"op\": \"copy\", \"from\": \"Y[bid.y * BM:, bid.x * BN:]\", \"to\": \"y\"}");
+      add("{\"op\": \"copy\", \"from\": \"Y[bid.y * BM:, bid.x * BN" + column + ":]\", \"to\": \"y\"}");
     else
       add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"set\": \"y[i, "
           "j]\", \"value\": \"cast(Y[min(bid.y * BM + i, M - 1), min(j, N - 1)], " +
           tiles_[1].type + ")\"}]}");
     add("{\"op\": \"fill\", \"tile\": \"z\", \"value\": \"" + literal(tiles_[2].type) + "\"}");
     for (int i = 0; i < 1 + static_cast<int>(below(5)); ++i) statement(1);
+    if (uniform_ && !sums_) elements_decide();
     if (functions_) map(true);
   }
   const Tile out = functions_ ? tiles_[0] : tiles_[below(tiles_.size())];
@@ -268,13 +286,17 @@ RandomProgram Generator::make() {
     return "{\"name\": \"" + name + "\", \"dtype\": \"" + type + "\", \"shape\": [\"M\", \"N\"], \"access\": \"" +
            access + "\"}";
   };
+  const std::string index = uniform_ ? R"(, {"name": "I", "dtype": "i32", "shape": [4], "access": "read"})" : "";
+  const std::string lets = uniform_ ? R"json(
+    {"op": "let", "name": "far", "value": "cast(I[bid.x % 4], index)"},
+    {"op": "let", "name": "near", "value": "min(max(far + cast(I[bid.y % 4], index), -2), 5)"},)json" : "";
   result.text =
       "{\"kiln\": \"tile/1\", \"name\": \"random\", \"symbols\": [\"M\", \"N\"],\n  \"params\": [" +
-      param("X", x_type, "read") + ", " + param("Y", y_type, "read") + ", " + param("Out", out_type, "write") +
+      param("X", x_type, "read") + ", " + param("Y", y_type, "read") + ", " + param("Out", out_type, "write") + index +
       "],\n  \"tunables\": {\"BM\": {\"default\": \"" + number(1, 40) + "\"}, \"BN\": {\"default\": \"" +
       number(1, 70) + "\"}, \"BK\": {\"default\": \"" + number(1, 50) +
       "\"}},\n  \"launches\": [{\"grid\": [\"ceildiv(N, BN)\", \"ceildiv(M, BM)\"], \"threads\": \"1\", \"body\": [" +
-      allocs_ + prologue_ + body_ + "]}]}\n";
+      allocs_ + lets + prologue_ + body_ + "]}]}\n";
   result.set = {{"M", number(1, 60)}, {"N", number(1, 90)}};
   return result;
 }

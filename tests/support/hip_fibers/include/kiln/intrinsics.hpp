@@ -38,6 +38,7 @@ KILN_DEVICE u32 block_id_x() { return fibers->block(0); }
 KILN_DEVICE u32 block_id_y() { return fibers->block(1); }
 KILN_DEVICE u32 block_id_z() { return fibers->block(2); }
 KILN_DEVICE u32 uniform(u32 value) { return value; }
+template <class T> KILN_DEVICE T uniform_value(T value) { return value; }
 
 template <class T> KILN_DEVICE T raw_load(const char* at) {
   fibers->global_access(at, sizeof(T), 0);
