@@ -289,9 +289,9 @@ std::string print(const Program& program) {
       text += "scalar " + tensor.name + " " + dtype_name(tensor.dtype) + "\n";
       continue;
     }
-    text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape, program.symbols) + "] strides " +
-        joined(tensor.strides, program.symbols) + " " + access_name(tensor.access) + " align " + std::to_string(tensor.align_bytes) +
-            "\n";
+    text += "tensor " + tensor.name + " " + dtype_name(tensor.dtype) + "[" + joined(tensor.shape, program.symbols) +
+        "] strides " + joined(tensor.strides, program.symbols) + " " + access_name(tensor.access) + " align " +
+            std::to_string(tensor.align_bytes) + "\n";
   }
   for (const auto& launch : program.launches) Printer(program, launch, text).launch();
   return text;
