@@ -63,7 +63,8 @@ Json summary(const capture::Capture& c, const std::string& path, std::uint64_t b
     const auto& info = c.metadata.tensors[i];
     if (info.scalar) continue;
     const bool seeded = c.arguments[i].before.kind == capture::Contents::Kind::seed;
-    tensors.push_back({{"name", info.name}, {"shape", bound::values(info.shape)}, {"dtype", dtype_name(info.dtype)}, {"bytes", info.bytes.value()},
+    tensors.push_back({{"name", info.name}, {"shape", bound::values(info.shape)},
+                       {"dtype", dtype_name(info.dtype)}, {"bytes", info.bytes.value()},
                        {"held", seeded ? "seed" : "bytes"}, {"sha256", to_hex(c.arguments[i].before.sha256)}});
   }
   value["tensors"] = std::move(tensors);

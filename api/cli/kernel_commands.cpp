@@ -65,7 +65,8 @@ void print_symbols(const Json& report) {
   if (report["symbols"].empty()) return;
   std::cout << "\ndynamic symbols: one object serves all their values\n";
   std::vector<std::vector<std::string>> rows{{"symbol", "min", "max", "multiple of"}};
-  for (const auto& s : report["symbols"]) rows.push_back({text_of(s["name"]), text_of(s["min"]), text_of(s["max"]), text_of(s["multiple_of"])});
+  for (const auto& s : report["symbols"])
+    rows.push_back({text_of(s["name"]), text_of(s["min"]), text_of(s["max"]), text_of(s["multiple_of"])});
   print_table(rows);
 }
 

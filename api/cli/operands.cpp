@@ -118,10 +118,11 @@ Result<Json> symbol_values(Context& context, const Json& symbols, const Json& se
   Json values = Json::object();
   for (const auto& symbol : symbols) {
     const auto name = symbol.value("name", "");
-    const auto range = std::to_string(symbol.value("min", std::int64_t(0))) + " to " + std::to_string(symbol.value("max", std::int64_t(0)));
     if (!set.contains(name))
-      return context.usage_error("the symbol " + name + " is dynamic, and a launch needs its value: --set " + name + "=NUMBER, " + range);
-    KILN_TRY(values[name], protocol::parse_json(set[name].get<std::string>(), protocol::Limits{}));  // the compile has seen that it is one
+      return context.usage_error("the symbol " + name + " is dynamic, and a launch needs its value: --set " + name +
+                                 "=NUMBER, " + protocol::dump(symbol["min"]) + " to " + protocol::dump(symbol["max"]));
+    // The compile has seen that it is a number.
+    KILN_TRY(values[name], protocol::parse_json(set[name].get<std::string>(), protocol::Limits{}));
   }
   return values;
 }

@@ -80,7 +80,8 @@ Result<device::LaunchReport> launch_and_wait(device::Device& device, const Loade
 Status interpret(jit::Session& session, const Launchable& launch, const Loaded& loaded, const bound::Program& program, RunResult& result) {
   std::vector<jit::Session::VerifyArgument> before, after;
   std::vector<UniqueFd> held;
-  for (std::size_t i = 0; i < program.tensors.size() && i < launch.arguments.size(); ++i) {  // symbols' values are behind them
+  // The values of symbols, behind the parameters, are in the program.
+  for (std::size_t i = 0; i < program.tensors.size() && i < launch.arguments.size(); ++i) {
     if (launch.metadata.tensors[i].scalar) {
       before.push_back({-1, 0, 0, launch.arguments[i]});
       after.push_back(before.back());

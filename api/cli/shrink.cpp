@@ -207,7 +207,8 @@ class Shrinker {
     if (faulty == launches.end()) return Error(ErrorCode::unsupported, "the fault names no grid of the kernel that could be made smaller");
     const auto which = std::size_t(faulty - launches.begin());
     Sizes sizes;
-    for (std::size_t i = 0; i < faulty->grid.size() && i < 3; ++i) sizes.push_back({std::string("grid.") + "xyz"[i], faulty->grid[i].value(), 1, 1});
+    for (std::size_t i = 0; i < faulty->grid.size() && i < 3; ++i)
+      sizes.push_back({std::string("grid.") + "xyz"[i], faulty->grid[i].value(), 1, 1});
     best_.before = sizes_text(sizes);
     KILN_CHECK(minimize(sizes, [&](const Sizes& tried) -> Result<bool> {
       KILN_TRY(const bool allowed, count_try(tried));

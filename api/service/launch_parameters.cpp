@@ -167,7 +167,8 @@ Status read_symbols(LaunchJob& job) {
     for (const auto& [name, value] : given->items()) {
       const auto named = [&, &n = name](const bound::Symbol& symbol) { return symbol.name == n; };
       if (std::none_of(symbols.begin(), symbols.end(), named))
-        return argument_error("/params/symbols/" + name.substr(0, 100), "the kernel has no such dynamic symbol", "", "");
+        return argument_error("/params/symbols/" + name.substr(0, 100), "the kernel has no such dynamic symbol", "",
+                              "");
     }
   }
   if (symbols.empty()) return ok();

@@ -26,7 +26,7 @@ const std::vector<ParamInfo> launch_params = with_compile({
     {"key", "string", false, "a compiled kernel, instead of program and set"},
     {"device", "string", false, "default host"},
     {"args", "object | array", true, "arguments by name or in order: {\"buffer\": id, \"offset\": bytes} or a scalar's number"},
-    {"symbols", "object", false, "values of the kernel's dynamic symbols by name; needed with key, else those of set count"},
+    {"symbols", "object", false, "values of dynamic symbols by name; needed with key, else those of set count"},
     {"switches", "object", false, "of the emulated card for this launch: check (races, uninitialised, barriers, all …), seed, order, budget"},
     {"capture", "string", false, "always, or fault: the launch as a file to be replayed, beside the answer"},
     {"seeds", "object", false, "seeds of Kiln's generator by tensor, for a capture to hold in place of the bytes that they make"}});

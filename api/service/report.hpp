@@ -13,8 +13,8 @@ namespace kiln::service {
 
 // The short answer as JSON text, in two parts. The head, `{"cached":…,"origin":…,"total_ms":…,`, is this request's. The rest is
 // the kernel's, without the brace that closes the object: key, program, target, compile_ms, resources, lds_conflict_cycles,
-// lds_instructions, launches, symbols, tensors, stored; why_not_stored; key_parts when asked. Sizes are those at the values of
-// `set` where it has one for every dynamic symbol, else expressions.
+// lds_instructions, launches, symbols, tensors, stored; why_not_stored; key_parts when asked. Sizes are those at the
+// values of `set` where it has one for every dynamic symbol, else expressions.
 std::string outcome_head(bool cached, std::string_view origin, double total_ms);
 using SetValues = std::map<std::string, std::string>;
 std::string outcome_rest(const jit::CompileOutcome& outcome, const SetValues& set);

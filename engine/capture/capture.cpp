@@ -145,7 +145,8 @@ Status check_argument(const compile::TensorInfo& info, const Argument& a, const 
   if (a.before.kind != Contents::Kind::bytes && a.before.kind != Contents::Kind::seed) return damaged(where + "/before", "nothing to begin with");
   const auto bytes = info.bytes.value();
   if (bytes < 0 || a.before.bytes != std::uint64_t(bytes))
-    return damaged(where + "/before", std::to_string(a.before.bytes) + " bytes, the kernel takes " + std::to_string(bytes));
+    return damaged(where + "/before",
+                   std::to_string(a.before.bytes) + " bytes, the kernel takes " + std::to_string(bytes));
   const bool results = info.access != Access::read && outcome.kind != Outcome::Kind::failed;
   if (results != (a.after.kind != Contents::Kind::none) || a.after.kind == Contents::Kind::seed)
     return damaged(where + "/after", results ? "no result of a written tensor" : "a result where there is none");

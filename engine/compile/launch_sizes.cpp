@@ -54,7 +54,7 @@ Result<Metadata> with_values(const Metadata& metadata, std::span<const std::int6
     made.tensors.push_back(std::move(info));
   }
   for (std::size_t i = 0; i < made.launches.size(); ++i)
-    made.launches[i].grid = {sizes.grids[i].begin(), sizes.grids[i].end()};
+    made.launches[i].grid = bound::extents_of(sizes.grids[i]);
   return made;
 }
 

@@ -20,8 +20,8 @@ struct MappedRange {
 using LaunchSizesPtr = std::shared_ptr<const compile::LaunchSizes>;
 // The sizes of all of a kernel's launches; null where dynamic symbols decide. Errors: corrupt.
 Result<LaunchSizesPtr> fixed_sizes(const compile::Metadata& metadata);
-// Those of one launch, by the values of its last arguments; `fixed` where there is one. Errors: invalid_argument (another
-// number of arguments, with both counts; as compile::sizes_at).
+// Those of one launch, by the values of its last arguments; `fixed` where there is one. Errors: invalid_argument
+// (another number of arguments, with both counts; as compile::sizes_at).
 Result<LaunchSizesPtr> launch_sizes(const compile::Metadata& metadata, const LaunchSizesPtr& fixed,
                                     const std::vector<LaunchArgument>& arguments);
 // A scalar must have the tensor's size; else `buffer`, what the argument's buffer is mapped as (empty: there is no such

@@ -150,12 +150,13 @@ Status print_dynamic_block_order(Context& context, std::string& out) {
   out += "  const u32 dealt = block_id_x() + block_id_y() * " + nx + ";\n";
   std::string linear = "dealt";
   if (xcds > 1) {
-    out += "  const u32 all = " + nx + " * " + ny + ", xcd = dealt % " + n(xcds) + ", turn = dealt / " + n(xcds) + ";\n";
+    out += "  const u32 all = " + nx + " * " + ny + ", xcd = dealt % " + n(xcds) + ", turn = dealt / " + n(xcds) +
+           ";\n";
     out += "  const u32 linear = xcd * (all / " + n(xcds) + ") + smaller<u32>(xcd, all % " + n(xcds) + ") + turn;\n";
     linear = "linear";
   }
-  out += "  const u32 grouped = " + linear + " / (" + nx + " * " + n(group) + "), within = " + linear + " % (" + nx + " * " +
-         n(group) + ");\n";
+  const std::string blocks = "(" + nx + " * " + n(group) + ")";
+  out += "  const u32 grouped = " + linear + " / " + blocks + ", within = " + linear + " % " + blocks + ";\n";
   out += "  const u32 first_row = grouped * " + n(group) + ", rows = smaller<u32>(" + ny + " - first_row, " + n(group) +
          ");\n";
   out += "  const i32 bx = i32(within / rows), by = i32(first_row + within % rows);\n";

@@ -102,8 +102,8 @@ struct MapPoint {
 // Statements that the value needs (loads) are printed before. `once`: elements of tensors decide about addresses.
 Result<Text> render(Context& context, const Expr& expr, const MapPoint* point, bool once = false);
 std::string as_i64(const Text& text);
-// The value of an extent or stride times `factor`: a constant, or a name that the kernel's start declares. `wide`: as an
-// i64, else as a u32, which must hold it.
+// The value of an extent or stride times `factor`: a constant, or a name that the kernel's start declares. `wide`: as
+// an i64, else as a u32, which must hold it.
 Result<std::string> size_text(Context& context, const bound::Extent& extent, std::int64_t factor, bool wide);
 // The most that an extent may be.
 std::int64_t most_of(const Context& context, const bound::Extent& extent);

@@ -298,8 +298,8 @@ Result<ElementPlace> tensor_place(Context& context, const bound::Tensor& tensor,
 
 Result<ElementPlace> lds_place(Context& context, int storage, const std::vector<ExprPtr>& indices,
                                const MapPoint* point) {
-  const auto& shape = context.storage(storage).shape;
-  KILN_TRY(const Indices at, bounded_indices(context, indices, {shape.begin(), shape.end()}, point));
+  const auto shape = bound::extents_of(context.storage(storage).shape);
+  KILN_TRY(const Indices at, bounded_indices(context, indices, shape, point));
   std::vector<std::string> coordinate;
   for (const auto& text : at.texts) coordinate.push_back(cast_to("u32", text.text));
   return ElementPlace{at.mask, lds_address_of(context, storage, coordinate)};

@@ -28,7 +28,7 @@ struct Side {
   std::string uniform;                    // "0" or a name: bytes that all lanes share
   std::string lane;                       // u32 (narrow) or i64 text: this lane's bytes
   bool narrow = true;
-  std::vector<std::string> pitch;         // per tensor axis: a stride in bytes that symbols decide, where a tile axis runs
+  std::vector<std::string> pitch;         // per tensor axis along which a tile axis runs: a stride in bytes by symbols
   std::vector<std::string> first;         // per checked tensor axis: name of the first index of this lane
   std::vector<bool> first_wide;
   std::vector<std::string> limit;         // per checked tensor axis
@@ -183,11 +183,9 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
   KILN_TRY(const std::string bytes, size_text(context, elements, side.element_bytes, false));
   side.base = context.hoisted("b", "buffer", "make_buffer(p" + std::to_string(ref.tensor) + ", " + bytes + ")");
   if (shared->kind == Expr::Kind::integer && shared->integer >= 0) {
-    if (elements.is_static())
-      side.uniform = unsigned_text(std::min(shared->integer, elements.value() * side.element_bytes));
-    else
-      side.uniform = shared->integer == 0 ? "0u" : "smaller<u32>(" + unsigned_text(std::min(shared->integer, narrow_max)) +
-                                                       ", " + bytes + ")";
+    const std::int64_t start = std::min(shared->integer, narrow_max);
+    if (elements.is_static()) side.uniform = unsigned_text(std::min(start, elements.value() * side.element_bytes));
+    else side.uniform = start == 0 ? "0u" : "smaller<u32>(" + unsigned_text(start) + ", " + bytes + ")";
     return side;
   }
   side.uniform = context.fresh("u");

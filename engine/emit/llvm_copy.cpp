@@ -132,7 +132,9 @@ void Copy::emit() {
   find_axes();
   const int contiguous = ctx_.storage(direct_.lds.storage).lds_layout.contiguous;
   const int bytes = dtype_bytes(tensor_.dtype);
-  const auto runs_along_tensor = [&](int axis) { return axes_[axis].tensor_stride.known == bytes && axes_[axis].extent > 1; };
+  const auto runs_along_tensor = [&](int axis) {
+    return axes_[axis].tensor_stride.known == bytes && axes_[axis].extent > 1;
+  };
   form_ = Form::elements;
   if (runs_along_tensor(contiguous)) form_ = Form::runs;
   for (int axis = 0; axis < tile_.rank() && form_ == Form::elements && direct_.to_lds; ++axis) {

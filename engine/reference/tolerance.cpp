@@ -25,7 +25,8 @@ class Ranges {
     switch (e.kind) {
       case Kind::integer: return Range{static_cast<double>(e.integer), static_cast<double>(e.integer)};
       case Kind::block:
-        return Range{0, std::max(0.0, static_cast<double>(launch_.grid[static_cast<std::size_t>(e.integer)].value()) - 1)};
+        return Range{0, static_cast<double>(
+                            std::max<std::int64_t>(launch_.grid[static_cast<std::size_t>(e.integer)].value() - 1, 0))};
       case Kind::variable: return variables_[static_cast<std::size_t>(e.integer)];
       case Kind::select: return join(of(*e.args[1]), of(*e.args[2]));
       case Kind::binary:

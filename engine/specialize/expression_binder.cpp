@@ -50,8 +50,6 @@ Range range_of(const BindContext& context, const bound::Extent& extent) {
   return bound::range_of(extent, context.symbols).value_or(Range{});
 }
 
-bound::Extents extents_of(const std::vector<std::int64_t>& shape) { return {shape.begin(), shape.end()}; }
-
 std::string range_words(const Range& range) {
   return range.single() ? std::to_string(range.lo) : std::to_string(range.lo) + " to " + std::to_string(range.hi);
 }
@@ -126,7 +124,7 @@ Value ExpressionBinder::named(const Expr& expr, const Named& named) {
                     "use it only under the same condition"});
   if (named.kind == Named::Kind::unset)
     return mistake(expr, About::structure,
-                   {"the dynamic symbol '" + expr.text + "' has no value, and one is needed when the kernel is compiled",
+                   {"the dynamic symbol '" + expr.text + "' has no value, and compiling needs one here",
                     "a value", "nothing", "set " + expr.text + "=…, or set the tunable whose default needs it"});
   return mistake(expr, About::structure,
                  {"'" + expr.text + "' is not a value", "an element, such as " + expr.text + "[i]"});
@@ -144,7 +142,7 @@ Value ExpressionBinder::element(const Expr& expr) {
     TileState& state = context_.tiles[static_cast<std::size_t>(found->id)];
     node.kind = bound::Expr::Kind::tile;
     node.type = state.tile.dtype;
-    if (!element_indices(expr, extents_of(state.tile.shape), node) || state.failed) return {};
+    if (!element_indices(expr, bound::extents_of(state.tile.shape), node) || state.failed) return {};
     node.integer = context_.use_tile(found->id);
   } else {
     const bound::Tensor& tensor = context_.tensors[static_cast<std::size_t>(found->id)];

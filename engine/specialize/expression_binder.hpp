@@ -28,7 +28,7 @@ struct BindContext {
   Findings& findings;
   Budget& budget;
   Names names;
-  std::vector<bound::Symbol> symbols;  // dynamic ones; bind_settings makes them, and declares their names for what follows
+  std::vector<bound::Symbol> symbols;  // dynamic ones; bind_settings makes and declares them
   std::vector<bound::Tensor> tensors;
   std::vector<TileState> tiles;
   bound::Launch launch;          // receives tiles and variables
@@ -107,6 +107,5 @@ std::string range_words(const Range& range);
 bool leaves(const Value& index, const Range& extent, bool certain);
 // The extent's bounds, within 64 bits as it was bound.
 Range range_of(const BindContext& context, const bound::Extent& extent);
-bound::Extents extents_of(const std::vector<std::int64_t>& shape);
 
 }  // namespace kiln::specialize

@@ -70,7 +70,7 @@ bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& boun
   TileState* state = tile(item.target, pointer, bound.target);
   if (!state) return false;
   state->written = true;
-  shape = extents_of(state->tile.shape);
+  shape = bound::extents_of(state->tile.shape);
   dtype = state->tile.dtype;
   return !state->failed;
 }

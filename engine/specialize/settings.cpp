@@ -321,7 +321,7 @@ class Params {
           {"'" + param.name + "' is larger than 2^62 bytes at these sizes", "a tensor that memory can hold"});
     else
       context_.findings.add(param.pointer, About::structure,
-                            {"'" + param.name + "' may be larger than 2^62 bytes for values that its dynamic symbols allow",
+                            {"'" + param.name + "' may be larger than 2^62 bytes at what its dynamic symbols promise",
                              "a tensor that memory can hold", "", "promise a \"max\" for them"});
     return false;
   }

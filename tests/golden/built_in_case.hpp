@@ -19,6 +19,8 @@ struct BuiltInCase {
   const char* program;
   const char* label;  // part of the file's name
   std::map<std::string, std::string> set;
+  // Symbols of the built-in that are made dynamic for the test, with what they promise to be at most.
+  std::map<std::string, std::int64_t> dynamic = {};
   [[nodiscard]] std::string name() const { return std::string(program) + "_" + label; }
 };
 
@@ -31,7 +33,13 @@ inline std::string file_text(const std::string& path) {
 
 inline Result<lower::Lowered> lowered_case(const BuiltInCase& one, const target::Target& target) {
   const auto path = std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + one.program + ".json";
-  KILN_TRY(const auto program, tile::read_program(file_text(path)));
+  KILN_TRY(auto program, tile::read_program(file_text(path)));
+  for (auto& symbol : program.symbols) {
+    const auto found = one.dynamic.find(symbol.name);
+    if (found == one.dynamic.end()) continue;
+    symbol.dynamic = true;
+    symbol.max = found->second;
+  }
   Budget budget(10000000);
   KILN_TRY(const auto bound, specialize::specialize(program, {one.set, {}, {}}, target, budget));
   return lower::lower(bound, target, 0, budget);

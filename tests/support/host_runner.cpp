@@ -8,8 +8,10 @@
 
 #include "engine/base/deadline.hpp"
 #include "engine/compile/host_compiler.hpp"
+#include "engine/compile/launch_sizes.hpp"
 #include "engine/device/host/host_device.hpp"
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/symbols.hpp"
 #include "engine/ir/target/target.hpp"
 #include "engine/ir/tile/program.hpp"
 #include "engine/specialize/specialize.hpp"
@@ -83,9 +85,18 @@ Result<SharedBuffer> HostRunner::guarded_buffer(const Bytes& tensor) {
   return buffer;
 }
 
-Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, const std::vector<Bytes>& tensors) {
+Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, const std::vector<Bytes>& tensors,
+                                                const bound::SymbolValues& symbols) {
   KILN_TRY(const auto compiled, compile_for_host(program));
   KILN_TRY(const auto kernel, load(compiled));
+  KILN_TRY(auto result, run_loaded(kernel, program, tensors, symbols));
+  KILN_CHECK(device_->unload(kernel));
+  return result;
+}
+
+Result<std::vector<Bytes>> HostRunner::run_loaded(device::KernelId kernel, const bound::Program& program,
+                                                  const std::vector<Bytes>& tensors,
+                                                  const bound::SymbolValues& symbols) {
   std::vector<SharedBuffer> buffers;
   std::vector<device::LaunchArgument> arguments;
   for (std::size_t i = 0; i < tensors.size(); ++i) {
@@ -98,6 +109,7 @@ Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, c
     arguments.push_back({one.id, one.mapping.size() - room(tensors[i]), tensors[i].size(), {}});
     buffers.push_back(std::move(one));
   }
+  for (const auto value : symbols) arguments.push_back({0, 0, 0, compile::symbol_argument(value)});
   std::promise<Result<device::LaunchReport>> promise;
   device_->launch(kernel, std::move(arguments), 0,
                   [&](Result<device::LaunchReport> report) { promise.set_value(std::move(report)); });
@@ -116,7 +128,6 @@ Result<std::vector<Bytes>> HostRunner::run_once(const bound::Program& program, c
     result.emplace_back(data, data + tensors[i].size());
     KILN_CHECK(device_->unmap(buffers[i].id));
   }
-  KILN_CHECK(device_->unload(kernel));
   return result;
 }
 
@@ -145,8 +156,11 @@ std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t s
   return tensors;
 }
 
-std::string differences(HostRunner& runner, const bound::Program& program, const std::vector<Bytes>& tensors,
-                        bool check_races) {
+std::string differences(HostRunner& runner, const bound::Program& compiled, const std::vector<Bytes>& tensors,
+                        bool check_races, const bound::SymbolValues& symbols) {
+  const auto known = bound::with_values(compiled, symbols);
+  if (!known) return to_text(known.error());
+  const bound::Program& program = *known;
   std::vector<Bytes> want = tensors;
   std::vector<reference::Argument> arguments;
   for (auto& bytes : want) arguments.push_back({bytes.data(), bytes.size()});
@@ -155,7 +169,7 @@ std::string differences(HostRunner& runner, const bound::Program& program, const
   std::vector<std::vector<double>> scale;
   if (auto status = reference::run(program, arguments, options, &scale); !status)
     return "interpreter: " + to_text(status.error());
-  const auto got = runner.run_once(program, tensors);
+  const auto got = runner.run_once(compiled, tensors, symbols);
   if (!got) return "host: " + to_text(got.error());
   std::ostringstream out;
   const auto spec = reference::tolerance_of(program);

@@ -38,8 +38,12 @@ class HostRunner {
   Result<SharedBuffer> buffer(std::size_t bytes);
   // Waits; the launch's duration in ms. Buffers in the order of the tensors.
   Result<double> run(device::KernelId kernel, const std::vector<const SharedBuffer*>& buffers);
-  // Compiles, runs and gives what the tensors hold afterwards.
-  Result<std::vector<Bytes>> run_once(const bound::Program& program, const std::vector<Bytes>& tensors);
+  // Compiles, runs and gives what the tensors hold afterwards. `symbols`: the values of the program's dynamic symbols.
+  Result<std::vector<Bytes>> run_once(const bound::Program& program, const std::vector<Bytes>& tensors,
+                                      const bound::SymbolValues& symbols = {});
+  // The same for a kernel that is loaded.
+  Result<std::vector<Bytes>> run_loaded(device::KernelId kernel, const bound::Program& program,
+                                        const std::vector<Bytes>& tensors, const bound::SymbolValues& symbols);
 
  private:
   Result<SharedBuffer> guarded_buffer(const Bytes& tensor);
@@ -52,6 +56,6 @@ std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t s
 
 // What host and interpreter disagree about, or "" when all outputs are within PROGRAM.md's tolerance.
 std::string differences(HostRunner& runner, const bound::Program& program, const std::vector<Bytes>& tensors,
-                        bool check_races = false);
+                        bool check_races = false, const bound::SymbolValues& symbols = {});
 
 }  // namespace kiln::test

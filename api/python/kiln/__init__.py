@@ -62,8 +62,8 @@ class Kernel:
             wait: the card begins when what was recorded in these events is done.
             event: recorded behind the launch. The call returns None as soon as others can wait for it; an error after that is
                 raised by the stream's next launch or :meth:`Client.synchronize`.
-            symbols: values of the program's dynamic symbols, such as ``{"S": 1000}``; those that it was compiled with count
-                where none is given.
+            symbols: values of the program's dynamic symbols, such as ``{"S": 1000}``; those that it was compiled with
+                count where none is given.
         """
         params: Dict[str, Any] = {"key": self.key, "device": device, "args": self._arguments(arguments)}
         if self.info["symbols"]:

@@ -32,7 +32,8 @@ Status check_arguments(const compile::LaunchInfo& launch, const compile::Metadat
   if (next != all) return corrupt("it has fewer arguments than the program");
   if (launch.grid.size() != 3 || launch.threads < 1 || launch.threads > 1024) return corrupt("bad launch description");
   for (const auto& extent : launch.grid)
-    if (extent.is_static() && (extent.value() < 0 || extent.value() > 0x7fffffff)) return corrupt("a grid that no card takes");
+    if (extent.is_static() && (extent.value() < 0 || extent.value() > 0x7fffffff))
+      return corrupt("a grid that no card takes");
   return ok();
 }
 

@@ -86,6 +86,7 @@ class Extent {
   ExprPtr expr_;  // null: static
 };
 using Extents = std::vector<Extent>;
+inline Extents extents_of(const std::vector<std::int64_t>& values) { return {values.begin(), values.end()}; }
 // Of static extents.
 std::vector<std::int64_t> values(const Extents& extents);
 bool all_static(const Extents& extents);
@@ -188,8 +189,8 @@ struct Program {
   [[nodiscard]] std::size_t arguments() const;  // tensors that are no workspace: the first ones
 };
 
-// Canonical typed encoding, deterministic. `with_names` false leaves out the names of symbols, tensors, tiles and variables and
-// the pointers (the key's form); the program's own name stays in.
+// Canonical typed encoding, deterministic. `with_names` false leaves out the names of symbols, tensors, tiles and
+// variables and the pointers (the key's form); the program's own name stays in.
 Bytes encode(const Program& program, bool with_names);
 Result<Program> decode(ByteView bytes);      // of encode(…, true); corrupt on anything else, never crashes
 

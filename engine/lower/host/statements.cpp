@@ -26,9 +26,7 @@ ExprPtr variable(int id) {
 }  // namespace
 
 bound::Extents Translator::shape_of(bool tensor, int id) const {
-  if (tensor) return program_.tensors[id].shape;
-  const auto& shape = out_.storages[id].shape;
-  return {shape.begin(), shape.end()};
+  return tensor ? program_.tensors[id].shape : bound::extents_of(out_.storages[id].shape);
 }
 const std::string& Translator::name_of(bool tensor, int id) const {
   return tensor ? program_.tensors[id].name : out_.storages[id].name;

@@ -90,7 +90,7 @@ Bytes filled(const bound::Tensor& tensor, const Element& element) {
     store(bytes.data() + at, is_float(tensor.dtype) ? bound::real_value(bound::round_real(tensor.dtype, value))
                                                     : bound::integer_value(bound::wrap_integer(tensor.dtype, whole)));
     for (std::size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < tensor.shape[axis]) break;
+      if (++index[axis] < tensor.shape[axis].value()) break;
       index[axis] = 0;
     }
   }
@@ -133,7 +133,7 @@ Element exact_element(const BuiltInCase& one, const bound::Tensor& tensor, const
   if (tensor.name == "scale") return [](const auto&) { return 0.25; };
   if (one.program == "gemm") return whole_numbers(seed, one.bindings.set.at("dtype") == "i8" ? 127 : 3);
   if (one.program == "softmax") {
-    if (second) return one_high(seed, tensor.shape[1]);
+    if (second) return one_high(seed, tensor.shape[1].value());
     return [=](const auto& index) { return static_cast<double>(number_at(seed, {index[0]}) % 9) - 4; };
   }
   if (one.program == "rmsnorm") {
@@ -144,7 +144,7 @@ Element exact_element(const BuiltInCase& one, const bound::Tensor& tensor, const
     };
   }
   if (tensor.name == "V") return whole_numbers(seed, 8);
-  const std::int64_t columns = program.tensors[1].shape[2];
+  const std::int64_t columns = program.tensors[1].shape[2].value();
   if (!second) return tensor.name == "Q" ? Element([](const auto&) { return 0.0; }) : whole_numbers(seed, 4);
   // Query row i is key row i * 7 + 3, larger: its own score is ahead of all others by more than 2^11.
   if (tensor.name == "K") return signs(one.seed, 1, [](std::int64_t row) { return row; });

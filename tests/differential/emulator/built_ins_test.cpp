@@ -100,7 +100,7 @@ class BuiltIns : public testing::TestWithParam<const char*> {
     for (const auto& launch : compiled.metadata.launches) {
       emulator::Geometry geometry;
       for (std::size_t axis = 0; axis < 3; ++axis)
-        geometry.blocks[axis] = static_cast<std::uint32_t>(launch.grid[axis]);
+        geometry.blocks[axis] = static_cast<std::uint32_t>(launch.grid[axis].value());
       geometry.threads[0] = static_cast<std::uint32_t>(launch.threads);
       std::vector<CardArgument> arguments;
       for (std::size_t i = 0; i < tensors.size(); ++i) {

@@ -104,7 +104,7 @@ Result<Subject> emitted_subject(const std::string& program_name, const std::map<
   for (const auto& launch : lowered.program.launches) {
     emulator::Geometry geometry;
     for (std::size_t i = 0; i < launch.grid.size() && i < 3; ++i)
-      geometry.blocks[i] = static_cast<std::uint32_t>(launch.grid[i]);
+      geometry.blocks[i] = static_cast<std::uint32_t>(launch.grid[i].value());
     geometry.threads[0] = static_cast<std::uint32_t>(launch.threads);
     subject.launches.push_back({launch.symbol, geometry});
   }

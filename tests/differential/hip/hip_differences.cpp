@@ -2,8 +2,10 @@
 
 #include <sstream>
 
+#include "engine/compile/launch_sizes.hpp"
 #include "engine/emit/emit.hpp"
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/symbols.hpp"
 #include "engine/lower/lower.hpp"
 #include "engine/reference/interpreter.hpp"
 #include "engine/specialize/specialize.hpp"
@@ -50,14 +52,17 @@ Result<bound::Program> bind_text(const std::string& json, const std::map<std::st
 }
 
 std::string hip_differences(const bound::Program& program, const target::Target& target,
-                            const std::vector<Bytes>& arguments, std::uint64_t seed, int attempts) {
+                            const std::vector<Bytes>& arguments, std::uint64_t seed, int attempts,
+                            const bound::SymbolValues& symbols) {
+  const auto known = bound::with_values(program, symbols);
+  if (!known) return to_text(known.error());
   auto want = arguments;
   std::vector<reference::Argument> by_reference;
   for (auto& bytes : want) by_reference.push_back({bytes.data(), bytes.size()});
   std::vector<std::vector<double>> scale;
   reference::RunOptions options;
   options.check_races = false;
-  if (auto status = reference::run(program, by_reference, options, &scale); !status)
+  if (auto status = reference::run(*known, by_reference, options, &scale); !status)
     return "interpreter: " + to_text(status.error());
   for (int attempt = 0; attempt < attempts; ++attempt) {
     const std::string which = "candidate " + std::to_string(attempt) + ": ";
@@ -75,11 +80,12 @@ std::string hip_differences(const bound::Program& program, const target::Target&
     if (!module) return which + to_text(module.error());
     auto got = arguments;
     for (std::size_t i = got.size(); i < program.tensors.size(); ++i)   // workspace
-      got.emplace_back(static_cast<std::size_t>(program.tensors[i].bytes()), program.tensors[i].zeroed ? 0 : 0xff);
+      got.emplace_back(static_cast<std::size_t>(known->tensors[i].bytes()), known->tensors[i].zeroed ? 0 : 0xff);
+    for (const auto value : symbols) got.push_back(compile::symbol_argument(value));
     if (auto status = module->run({got.begin(), got.end()}, seed); !status)
       return which + to_text(status.error()) + "\n" + kernel::print(lowered->program);
     got.resize(arguments.size());
-    if (const auto wrong = wrong_elements(program, got, want, scale); !wrong.empty()) return which + wrong;
+    if (const auto wrong = wrong_elements(*known, got, want, scale); !wrong.empty()) return which + wrong;
   }
   return "";
 }

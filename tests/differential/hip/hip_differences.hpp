@@ -16,8 +16,10 @@ namespace kiln::test {
 Result<bound::Program> bind_text(const std::string& json, const std::map<std::string, std::string>& set,
                                  const target::Target& target);
 // "" when all outputs are within PROGRAM.md's tolerance, for each of the first `attempts` lowering candidates.
-// "unsupported: …" when lowering or the emitter says so.
+// "unsupported: …" when lowering or the emitter says so. `symbols`: the values of the program's dynamic symbols that
+// `arguments` are for.
 std::string hip_differences(const bound::Program& program, const target::Target& target,
-                            const std::vector<Bytes>& arguments, std::uint64_t seed, int attempts = 1);
+                            const std::vector<Bytes>& arguments, std::uint64_t seed, int attempts = 1,
+                            const bound::SymbolValues& symbols = {});
 
 }  // namespace kiln::test

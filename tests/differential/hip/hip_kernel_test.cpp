@@ -18,10 +18,10 @@ bound::Tensor tensor(const std::string& name, std::vector<std::int64_t> shape, D
   bound::Tensor one;
   one.name = name;
   one.dtype = dtype;
-  one.shape = std::move(shape);
-  one.strides.assign(one.shape.size(), 1);
-  for (std::size_t axis = one.shape.size() - 1; axis > 0; --axis)
-    one.strides[axis - 1] = one.strides[axis] * one.shape[axis];
+  std::vector<std::int64_t> strides(shape.size(), 1);
+  for (std::size_t axis = shape.size() - 1; axis > 0; --axis) strides[axis - 1] = strides[axis] * shape[axis];
+  one.shape = bound::extents_of(shape);
+  one.strides = bound::extents_of(strides);
   one.access = access;
   return one;
 }

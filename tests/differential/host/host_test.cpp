@@ -8,6 +8,7 @@
 #include <random>
 
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/symbols.hpp"
 #include "tests/differential/host/random_program.hpp"
 #include "tests/support/host_runner.hpp"
 
@@ -80,6 +81,35 @@ TEST(RandomPrograms, HostEqualsTheInterpreter) {
       ASSERT_EQ(result, "") << repeat;
   }
   EXPECT_LT(refused, static_cast<int>(count) / 4 + 1) << "too many programs are not built for the host";
+}
+
+// The same programs with sizes that the launch gives, each at its own sizes, at others and at none.
+TEST(RandomPrograms, DynamicSizesOnTheHostEqualTheInterpreter) {
+  const std::uint64_t first = from_environment("KILN_SEED", 1), count = from_environment("KILN_PROGRAMS", 30);
+  HostRunner runner(2);
+  int refused = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    const RandomProgram made = with_dynamic_sizes(random_program(seed));
+    const std::string repeat = "seed " + std::to_string(seed) + ", repeat with KILN_SEED=" + std::to_string(seed) +
+                               " KILN_PROGRAMS=1 test_differential_host\n" + made.text;
+    const auto program = bind_text(made.text, {}, seed % 3 == 0 ? "host:avx2" : "host");
+    ASSERT_TRUE(program) << to_text(program.error()) << "\n" << repeat;
+    std::mt19937_64 random(seed);
+    const std::int64_t m = std::stoll(made.set.at("M")), n = std::stoll(made.set.at("N"));
+    const auto other = [&] { return static_cast<std::int64_t>(random() % 100); };
+    for (const auto& sizes : {bound::SymbolValues{m, n}, {other(), other()}, {0, other()}, {other(), 0}}) {
+      const auto known = bound::with_values(*program, sizes);
+      ASSERT_TRUE(known) << to_text(known.error());
+      const std::string result =
+          differences(runner, *program, extreme_tensors(*known, seed, made.extremes), true, sizes);
+      const std::string where = "M = " + std::to_string(sizes[0]) + ", N = " + std::to_string(sizes[1]) + ": ";
+      if (result.starts_with("host: unsupported") || result.find(" is out of range in block") != std::string::npos)
+        ++refused;
+      else
+        ASSERT_EQ(result, "") << where << repeat;
+    }
+  }
+  EXPECT_LT(refused, static_cast<int>(count)) << "of four sizes each: too many are not built for the host";
 }
 
 }  // namespace

@@ -303,6 +303,13 @@ RandomProgram Generator::make() {
 
 }  // namespace
 
+RandomProgram with_dynamic_sizes(RandomProgram program) {
+  const std::string known = "\"symbols\": [\"M\", \"N\"]";
+  program.text.replace(program.text.find(known), known.size(),
+                       "\"symbols\": {\"M\": {\"dynamic\": true, \"max\": 1000000}, \"N\": {\"dynamic\": true}}");
+  return program;
+}
+
 RandomProgram random_program(std::uint64_t seed) { return Generator(seed * 0x9e3779b97f4a7c15u + 1).make(); }
 
 }  // namespace kiln::test

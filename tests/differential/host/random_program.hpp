@@ -13,5 +13,7 @@ struct RandomProgram {
   bool extremes = false;  // infinities, NaN, type limits are allowed as inputs: the program has no sums of floats
 };
 RandomProgram random_program(std::uint64_t seed);
+// The same with dynamic symbols: one object for all sizes.
+RandomProgram with_dynamic_sizes(RandomProgram program);
 
 }  // namespace kiln::test

@@ -14,6 +14,7 @@
 #include <random>
 #include <sstream>
 
+#include "engine/ir/bound/symbols.hpp"
 #include "tests/support/hip_fibers/fiber.hpp"
 #include "tests/support/hip_fibers/matrix.hpp"
 
@@ -269,6 +270,8 @@ std::string callers(const kernel::Program& program) {
       text +=
           (i ? ", " : "") + (tensor.scalar ? "*(const " + type + "*)" : std::string()) + "p[" + std::to_string(i) + "]";
     }
+    for (std::size_t i = program.tensors.size(); i < program.tensors.size() + program.symbols.size(); ++i)
+      text += (i ? ", " : "") + std::string("*(const i32*)p[") + std::to_string(i) + "]";
     text += "); }\n";
   }
   return text + "}\n";
@@ -321,13 +324,17 @@ HipModule::~HipModule() {
 Status HipModule::run(const std::vector<std::span<std::uint8_t>>& arguments, std::uint64_t seed) {
   std::vector<void*> pointers;
   for (const auto& argument : arguments) pointers.push_back(argument.data());
+  bound::SymbolValues symbols;
+  for (std::size_t i = program_->tensors.size(); i < arguments.size(); ++i)
+    symbols.push_back(Reader(arguments[i]).u32());
   for (const auto& launch : program_->launches) {
     const auto call = reinterpret_cast<void (*)(void**)>(dlsym(library_, ("call_" + launch.symbol).c_str()));
     if (call == nullptr) return Error(ErrorCode::not_found, "no kernel " + launch.symbol);
     Block block(launch, arguments, seed);
-    for (std::int64_t z = 0; z < launch.grid[2]; ++z) {
-      for (std::int64_t y = 0; y < launch.grid[1]; ++y) {
-        for (std::int64_t x = 0; x < launch.grid[0]; ++x)
+    KILN_TRY(const auto grid, bound::grid_at(launch.grid, 0, symbols));
+    for (std::int64_t z = 0; z < grid[2]; ++z) {
+      for (std::int64_t y = 0; y < grid[1]; ++y) {
+        for (std::int64_t x = 0; x < grid[0]; ++x)
           KILN_CHECK(block.run({x, y, z}, [&] { call(pointers.data()); }));
       }
     }

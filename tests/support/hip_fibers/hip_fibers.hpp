@@ -24,7 +24,8 @@ class HipModule {
   HipModule& operator=(HipModule&&) = delete;
   ~HipModule();
 
-  // Runs all launches in order. `arguments`: one a tensor (scalars: their value's bytes). `seed` decides in which order
+  // Runs all launches in order. `arguments`: one a tensor (scalars: their value's bytes), and the values of dynamic
+  // symbols behind them, 4 bytes each. `seed` decides in which order
   // waves run. Errors: program_invalid, the message says kernel, block, lane and what.
   Status run(const std::vector<std::span<std::uint8_t>>& arguments, std::uint64_t seed);
 

@@ -109,7 +109,7 @@ void read_everything(const Bytes& file, const std::string& where) {
   for (std::size_t i = 0; i < c.arguments.size(); ++i) {
     const auto before = opened->before(i);
     if (before) {
-      EXPECT_EQ(std::int64_t(before->size()), c.metadata.tensors[i].bytes) << where;
+      EXPECT_EQ(std::int64_t(before->size()), c.metadata.tensors[i].bytes.value()) << where;
     }
     const auto after = opened->after(i);
     if (after) {

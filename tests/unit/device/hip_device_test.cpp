@@ -330,8 +330,8 @@ TEST_F(HipDeviceTest, RunsTheBuiltInGemm) {
   std::vector<SharedBuffer> buffers;
   std::vector<LaunchArgument> arguments;
   for (const auto& tensor : compiled->metadata.tensors) {
-    buffers.push_back(buffer(static_cast<std::size_t>(tensor.bytes)));
-    arguments.push_back(range(buffers.back(), static_cast<std::uint64_t>(tensor.bytes)));
+    buffers.push_back(buffer(static_cast<std::size_t>(tensor.bytes.value())));
+    arguments.push_back(range(buffers.back(), static_cast<std::uint64_t>(tensor.bytes.value())));
     // Small integers: every sum is exact, whatever the order.
     auto* values = buffers.back().data<std::uint16_t>();
     for (int i = 0; i < size * size; ++i)
@@ -343,7 +343,7 @@ TEST_F(HipDeviceTest, RunsTheBuiltInGemm) {
   ASSERT_EQ(buffers.size(), 3u);
   ASSERT_EQ(compiled->metadata.tensors[2].dtype, DType::f16);
   const auto at = [&](std::size_t tensor, int row, int column) {
-    const auto& strides = compiled->metadata.tensors[tensor].strides;
+    const auto strides = bound::values(compiled->metadata.tensors[tensor].strides);
     return f16_to_f32(buffers[tensor].data<std::uint16_t>()[row * strides[0] + column * strides[1]]);
   };
   for (int row = 0; row < size; row += 13) {

@@ -88,7 +88,7 @@ TEST_F(HostDevice, RefusesGridsWhoseBlocksCannotBeCounted) {
   ASSERT_TRUE(compiled) << to_text(compiled.error());
   const std::int64_t most = 2147483647;
   for (const auto& grid : std::vector<std::vector<std::int64_t>>{{most, most, 4}, {0, most * most, 4}, {-1, 1, 1}}) {
-    compiled->metadata.launches[0].grid = grid;
+    compiled->metadata.launches[0].grid = bound::extents_of(grid);
     const auto kernel = runner.load(*compiled);
     ASSERT_FALSE(kernel);
     EXPECT_EQ(kernel.error().code, ErrorCode::corrupt);

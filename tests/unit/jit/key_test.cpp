@@ -44,6 +44,20 @@ TEST(Key, NamesOfArgumentsDoNot) {
   EXPECT_EQ(key_of(program()), key_of(renamed));
 }
 
+TEST(Key, PromisesOfDynamicSymbolsCountAndTheirNamesDoNot) {
+  const auto with = [](const std::string& name, std::int64_t most) {
+    auto p = program();
+    p.symbols = {{.name = name, .max = most}};
+    bound::Expr symbol;
+    symbol.kind = bound::Expr::Kind::symbol;
+    p.tensors[0].shape = {bound::Extent(std::make_shared<const bound::Expr>(symbol))};
+    return key_of(p);
+  };
+  EXPECT_EQ(with("S", 4096), with("length", 4096));
+  EXPECT_NE(with("S", 4096), with("S", 8192));
+  EXPECT_NE(with("S", 4096), key_of(program()));
+}
+
 TEST(Key, PartsExplainIt) {
   const auto a = compute_key({program(), "gfx942", Digest{1}, Digest{2}, ""});
   const auto b = compute_key({program(), "gfx942", Digest{3}, Digest{2}, ""});

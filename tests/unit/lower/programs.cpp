@@ -42,7 +42,7 @@ bound::Tensor make_tensor(const std::string& name, DType type, std::vector<std::
   bound::Tensor made;
   made.name = name;
   made.dtype = type;
-  made.shape = shape;
+  made.shape = bound::extents_of(shape);
   made.access = access;
   std::int64_t stride = 1;
   made.strides.resize(shape.size());
@@ -140,7 +140,7 @@ bound::Program gemm(const GemmCase& w) {
                      make_tensor("C", w.out, {w.m, w.n}, Access::write)};
   if (w.bias) program.tensors.push_back(make_tensor("bias", w.out, {w.n}, Access::read));
   for (auto& one : program.tensors) {  // the class that the pitch allows
-    const auto pitch = one.shape.back() * dtype_bytes(one.dtype);
+    const auto pitch = one.shape.back().value() * dtype_bytes(one.dtype);
     while (one.shape.size() > 1 && pitch % one.align_bytes != 0) one.align_bytes /= 2;
   }
   bound::Launch launch;
@@ -265,7 +265,7 @@ bound::Program rmsnorm(const RowsCase& w) {
                      make_tensor("Y", w.type, {w.rows, w.columns}, Access::write)};
   for (auto& one : program.tensors) {
     while (one.shape.size() > 1 &&
-           one.shape.back() * dtype_bytes(one.dtype) % one.align_bytes != 0) one.align_bytes /= 2;
+           one.shape.back().value() * dtype_bytes(one.dtype) % one.align_bytes != 0) one.align_bytes /= 2;
   }
   bound::Launch launch;
   launch.grid = {blocks(w.rows, w.block_rows), 1, 1};

@@ -57,7 +57,7 @@ TEST(Encoding, RoundTripsEveryProgram) {
 TEST(Check, TheGridsBlocksAreLimitedTogether) {
   auto program = sample_programs().front().second;
   const auto sound = [&](std::vector<std::int64_t> grid) {
-    program.launches[0].grid = std::move(grid);
+    program.launches[0].grid = bound::extents_of(grid);
     return bool(bound::check(program));
   };
   const std::int64_t most = bound::grid_extent_max;

@@ -53,7 +53,7 @@ struct Builder {
     program.name = "test";
     program.target = "host";
     auto& launch = program.launches.emplace_back();
-    launch.grid = std::move(grid);
+    launch.grid = bound::extents_of(grid);
     launch.threads = 64;
   }
   bound::Launch& launch() { return program.launches.back(); }
@@ -62,9 +62,10 @@ struct Builder {
     bound::Tensor t;
     t.name = name;
     t.dtype = type;
-    t.strides.assign(shape.size(), 1);
-    for (std::size_t i = shape.size(); i-- > 1;) t.strides[i - 1] = t.strides[i] * shape[i];
-    t.shape = std::move(shape);
+    Shape strides(shape.size(), 1);
+    for (std::size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * shape[i];
+    t.strides = bound::extents_of(strides);
+    t.shape = bound::extents_of(shape);
     t.access = access;
     program.tensors.push_back(t);
     return static_cast<int>(program.tensors.size()) - 1;

@@ -94,8 +94,8 @@ TEST(Gemm, AllFourTranspositions) {
       const int A = b.tensor("A", DType::f32, ta ? Shape{3, 5} : Shape{5, 3}),
                 B = b.tensor("B", DType::f32, tb ? Shape{6, 3} : Shape{3, 6});
       const int C = b.tensor("C", DType::f32, {5, 6}, Access::write);
-      const int at = b.tile("a", DType::f32, b.program.tensors[A].shape),
-                bt = b.tile("b", DType::f32, b.program.tensors[B].shape);
+      const int at = b.tile("a", DType::f32, bound::values(b.program.tensors[A].shape)),
+                bt = b.tile("b", DType::f32, bound::values(b.program.tensors[B].shape));
       const int ct = b.tile("c", DType::f32, {5, 6});
       b.add(b.load(A, {integer(0), integer(0)}, at))
           .add(b.load(B, {integer(0), integer(0)}, bt))

@@ -145,7 +145,7 @@ TEST(Reader, NumbersKeepTheirKind) {
 
 TEST(Reader, LaterPartsOfTheDesignSaySo) {
   expect_mistakes(
-      R"json({"kiln": "tile/1", "name": "a", "symbols": {"M": {"kind": "dynamic"}}, "params": [],
+      R"json({"kiln": "tile/1", "name": "a", "symbols": {"M": {"dynamic": "yes"}}, "params": [],
       "schedule": {},
       "launches": [{"grid": [1], "threads": 1, "resident": true, "schedule": {}, "body": [
         {"op": "scan"}, {"op": "while"}, {"op": "atomic"}, {"op": "print"}, {"op": "assert"},
@@ -154,7 +154,7 @@ TEST(Reader, LaterPartsOfTheDesignSaySo) {
         {"op": "gemm", "a": "t", "b": "t", "c": "t", "precision": "tf32", "scale_a": "r"},
         {"op": "reduce", "kind": "argmax", "from": "t", "to": "r", "axis": 0, "nan": "ignore"}
       ]}, {"grid": [1], "threads": 1, "body": []}]})json",
-      {{"/symbols/M/kind", "not yet"},
+      {{"/symbols/M/dynamic", "true or false"},
        {"/schedule", "not yet"},
        {"/launches/0/resident", "not yet"},
        {"/launches/0/schedule", "not yet"},

@@ -40,8 +40,11 @@ KILN_DEVICE u32 block_id_z() { return fibers->block(2); }
 KILN_DEVICE u32 uniform(u32 value) { return value; }
 template <class T> KILN_DEVICE T uniform_value(T value) { return value; }
 
+static u32 nowhere_bytes[4];
+KILN_DEVICE const void* unless_empty(const void* base, bool empty) { return empty ? (const void*)nowhere_bytes : base; }
+
 template <class T> KILN_DEVICE T raw_load(const char* at) {
-  fibers->global_access(at, sizeof(T), 0);
+  if (at != (const char*)nowhere_bytes) fibers->global_access(at, sizeof(T), 0);
   T value;
   __builtin_memcpy(&value, at, sizeof(T));
   return value;
@@ -50,8 +53,6 @@ template <class T> KILN_DEVICE void raw_store(char* at, T value) {
   fibers->global_access(at, sizeof(T), 1);
   __builtin_memcpy(at, &value, sizeof(T));
 }
-static u32 nowhere_bytes[4];
-KILN_DEVICE const void* unless_empty(const void* base, bool empty) { return empty ? (const void*)nowhere_bytes : base; }
 template <class T, int align, class Offset>
 KILN_DEVICE T load_global(const void* base, i64 uniform_bytes, Offset lane_bytes) {
   return raw_load<T>((const char*)base + uniform_bytes + lane_bytes);
