@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/ir/bound/assumptions.hpp"
 #include "engine/ir/bound/program.hpp"
 
 namespace kiln::lower {
@@ -32,6 +33,9 @@ class Facts {
   void set_index(int variable, std::int64_t extent) { set(variable, {0, extent > 0 ? extent - 1 : 0},
                                                           extent > 1 ? 1 : 0); }
   void set_let(int variable, const bound::Expr& value);
+  // From now on the condition holds.
+  void assume(const bound::Expr& condition);
+  [[nodiscard]] Interval narrowed(const bound::Expr& expr, Interval interval) const;
 
   [[nodiscard]] Interval interval_of(int variable) const;
   [[nodiscard]] std::int64_t divisor_of(int variable) const;
@@ -41,6 +45,7 @@ class Facts {
   struct Known { bool set = false; Interval interval; std::int64_t divisor = 1; };
   std::vector<std::int64_t> grid_;
   std::vector<Known> variables_;
+  bound::Assumptions assumptions_;
 };
 
 // All values of `expr` lie in the result. Elements of tiles and tensors, scalars and floats may be anything their type

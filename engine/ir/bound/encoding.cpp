@@ -10,7 +10,7 @@ namespace kiln::bound {
 namespace {
 
 constexpr std::uint32_t magic = 0x504e424b;  // "KBNP"
-constexpr std::uint8_t version = 1;
+constexpr std::uint8_t version = 2;
 constexpr std::uint8_t no_expression = 0xff;
 constexpr std::size_t program_bytes_max = std::size_t(32) << 20;  // 65 536 nodes need far less
 
@@ -123,6 +123,7 @@ class Encoder {
       id(item.target);
       exprs(item.indices);
       expr(item.value);
+      expr(item.where);
     });
   }
   void write(const Reduce& r) {
@@ -310,6 +311,7 @@ class Decoder {
       item.target = id();
       item.indices = exprs();
       item.value = expr();
+      item.where = expr();
       return item;
     });
     return m;

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "engine/ir/bound/assumptions.hpp"
 #include "engine/ir/bound/program.hpp"
 
 namespace kiln::kernel {
@@ -23,7 +24,10 @@ struct Interval { std::int64_t lo = 0, hi = 0; };
 struct Ranges {
   std::map<int, Interval> variables;
   std::vector<std::int64_t> grid;
+  bound::Assumptions assumptions;  // conditions that hold
 };
+// From now on the condition holds.
+void assume(Ranges& ranges, const bound::Expr& condition);
 // Bounds of an index expression's values, nullopt when nothing is known.
 std::optional<Interval> range_of(const bound::Expr& expr, const Ranges& ranges);
 
