@@ -10,6 +10,7 @@ namespace {
 
 using bound::Expr;
 using bound::ExprPtr;
+using bound::same_expression;
 
 // What is known of one tile at a point of the program.
 struct Known {
@@ -134,11 +135,11 @@ class Walk {
     return std::any_of(items_set_.begin(), items_set_.end(), [&](const bound::MapItem* item) {
       return item->target == access.integer && !item->where &&
              std::equal(item->indices.begin(), item->indices.end(), access.args.begin(), access.args.end(),
-                        [&](const ExprPtr& x, const ExprPtr& y) { return bound::same_expression(*x, *y) && is_fixed(*x, map); });
+                        [&](const ExprPtr& x, const ExprPtr& y) { return same_expression(*x, *y) && is_fixed(*x, map); });
     });
   }
-  // Whether the map writes the item's tile with this item's indices only, and all of it, before it sets any of it under a
-  // condition.
+  // Whether the map writes the item's tile with this item's indices only, and all of it, before it sets any of it under
+  // a condition.
   bool set_as_a_whole(const bound::MapItem& item, const bound::Map& map) const {
     const auto first = std::find_if(items_set_.begin(), items_set_.end(),
                                     [&](const bound::MapItem* other) { return other->target == item.target; });
@@ -146,7 +147,7 @@ class Walk {
            std::all_of(items_set_.begin(), items_set_.end(), [&](const bound::MapItem* other) {
              return other->target != item.target ||
                     std::equal(item.indices.begin(), item.indices.end(), other->indices.begin(), other->indices.end(),
-                               [](const ExprPtr& x, const ExprPtr& y) { return bound::same_expression(*x, *y); });
+                               [](const ExprPtr& x, const ExprPtr& y) { return same_expression(*x, *y); });
            });
   }
   // Outside of a tile nothing is read. Indices that are simple enough tell that some iteration stays inside.

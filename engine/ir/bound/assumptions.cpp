@@ -113,7 +113,8 @@ void Assumptions::hold(const ExprPtr& expr, Bounds bounds) {
     return hold(expr->args[0], bounds);
   if (expr->kind != Expr::Kind::binary || expr->type != DType::index) return;  // others wrap
   const ExprPtr &a = expr->args[0], &b = expr->args[1];
-  if (expr->op == Op::sub && b->kind == Expr::Kind::integer && b->integer != least) return hold(a, moved(bounds, b->integer));
+  if (expr->op == Op::sub && b->kind == Expr::Kind::integer && b->integer != least)
+    return hold(a, moved(bounds, b->integer));
   for (const bool left : {true, false}) {
     const ExprPtr &constant = left ? a : b, &rest = left ? b : a;
     if (constant->kind != Expr::Kind::integer || constant->integer == least) continue;

@@ -1,5 +1,5 @@
-// What holds where a condition does: bounds of the integer expressions that it compares. Shared by lowering, verifier and
-// printers, so that all of them prove the same accesses. Pure.
+// What holds where a condition does: bounds of the integer expressions that it compares. Shared by lowering, verifier
+// and printers, so that all of them prove the same accesses. Pure.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ bool same_expression(const Expr& a, const Expr& b);
 
 class Assumptions {
  public:
-  // `condition`, a boolean, holds. Looks through && and !, and through booleans that set_condition named. Only what reads
-  // no memory and no scalar is bounded: those may give another value when they are read again. `range` gives bounds of
-  // what is compared, by what was known before.
+  // `condition`, a boolean, holds. Looks through && and !, and through booleans that set_condition named. Only what
+  // reads no memory and no scalar is bounded: those may give another value when they are read again. `range` gives
+  // bounds of what is compared, by what was known before.
   void assume(const Expr& condition, const std::function<Bounds(const Expr&)>& range);
   // A let of boolean type, for conditions that use it.
   void set_condition(int variable, const Expr& value);

@@ -104,7 +104,7 @@ struct MapItem {
   int target = -1;
   std::vector<ExprPtr> indices;
   ExprPtr value;                             // of the target's dtype / the variable's type
-  ExprPtr where;                             // set: a boolean; where it is false nothing of the item happens. Null: everywhere
+  ExprPtr where;                             // set: a boolean, without which nothing of the item happens; null: true
 };
 struct Map {
   std::vector<int> index;                    // variable ids

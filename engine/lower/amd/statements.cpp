@@ -244,8 +244,8 @@ bool replicated_over_waves(const layout::RegLayout& layout) {
   });
 }
 
-// Sets nothing at points that are not the map's: under a condition that says so, or at the index -1, where checked writes
-// are dropped.
+// Sets nothing at points that are not the map's: under a condition that says so, or at the index -1, where checked
+// writes are dropped.
 void set_only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded, bound::MapItem& item) {
   const auto inside = inside_condition(map.index, map.extent, padded);
   if (item.where) {
