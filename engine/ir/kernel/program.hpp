@@ -101,68 +101,6 @@ struct Map {
   // outer before inner, left to right; then of its value; of its indices; then, unless the item is a let, the target.
   // Shorter: the rest is checked. An item's value, indices and target happen only where its condition holds: they may
   // be proved from it.
-  std::vector<bool> checked;         // per tensor axis: the access may leave the tensor there and must be masked
-  std::vector<ExprPtr> limit;        // per tensor axis: first index that counts as outside, null: the extent
-};
-// A rectangle of an LDS storage.
-struct LdsRef {
-  int storage = 0;
-  ExprPtr stage;                     // null: 0
-  std::vector<std::int64_t> start;   // per axis, constant; empty: 0
-};
-
-// buffer: raw buffer descriptor, out-of-range reads give 0 in hardware.
-enum class Addressing : std::uint8_t { global, buffer };
-
-struct LoadGlobal {
-  int regs;
-  GlobalRef from;
-  int vector_bytes;
-  Addressing addressing = Addressing::global;
-  ExprPtr fill;
-};
-struct StoreGlobal { int regs; GlobalRef to; int vector_bytes; };           // out-of-range elements are dropped
-struct LoadLds { int regs; LdsRef from; int vector_bytes; };
-struct StoreLds { int regs; LdsRef to; int vector_bytes; };
-// Global <-> LDS without registers. On the host a packing copy that is done when it returns (token -1).
-struct Direct {
-  bool to_lds = true;
-  GlobalRef global;
-  LdsRef lds;
-  std::vector<std::int64_t> shape;
-  ExprPtr fill;
-  int token = -1;
-  int vector_bytes = 0;
-};
-struct Wait { int token = -1; int pending = 0; };
-struct Barrier { enum class Scope : std::uint8_t { block, role } scope = Scope::block; };
-// c[m, n] += Σ a[m, k0 + k]·b[k0 + k, n] over the k of the operands given. CDNA, RDNA: register arrays, a as [m, k] and
-// b as [n, k] operand layouts, k origin constants select part of a longer array (attention's P). `swapped`: the
-// instruction's first operand is b and the result layout is transposed (m along lanes' columns), so that a lane holds
-// neighbours along n.
-// Host: a, b, c are LDS storages, a as [m, k] (or [k, m] when a_transposed), b as [k, n] ([n, k] when b_transposed);
-// block_m x block_n accumulators stay in registers over all k.
-struct Mma {
-  std::string instruction;
-  int a = 0, b = 0, c = 0;
-  std::int64_t a_k = 0, b_k = 0, k = 0;      // k origin in a and b, extent along k
-  bool swapped = false, clear = false;
-  bool a_transposed = false, b_transposed = false;
-  int block_m = 0, block_n = 0;              // host
-  ExprPtr m_limit, n_limit, k_limit;         // host: rows, columns, k from here on need not be computed; null: all are
-};
-struct Fill { int storage = 0; ExprPtr value; };
-// Elementwise. Registers: every lane does its part of `iteration`; operands in registers have layouts that agree with
-// it (equal, or slices); LDS and tensors may be read at any index. Host: loops, the last index along the vector.
-struct Map {
-  std::vector<int> index;
-  std::vector<std::int64_t> extent;
-  layout::RegLayout iteration;               // unused on the host
-  std::vector<bound::MapItem> body;          // tile targets are storages
-  // Per access: must be masked. Accesses are the element nodes (tile, tensor) of each item in turn: of its condition,
-  // outer before inner, left to right; then of its value; of its indices; then, unless the item is a let, the target.
-  // Shorter: the rest is checked. An item's value, indices and target happen only where its condition holds: they may be
-  // proved from it.
   std::vector<bool> checked;
   std::vector<ExprPtr> limit;                // host: per index, iterations from here on need not run; shorter or null: all do
 };
