@@ -35,7 +35,7 @@ TEST(ConditionalSets, CanonicalFormKeepsThem) {
 
 TEST(ConditionalSets, BindEncodeAndPrint) {
   const std::string item = R"json({"set": "t[i, j]", "value": "1.0", "where": "i < j"})json";
-  EXPECT_NE(printed(item).find("t[i, j] = 1 where i < j"), std::string::npos) << printed(item);
+  EXPECT_NE(printed(item).find("t[i, j] = 1.0:f32 where i < j"), std::string::npos) << printed(item);
   const auto with = bind_text(with_items(item));
   const auto without = bind_text(with_items(R"json({"set": "t[i, j]", "value": "1.0"})json"));
   ASSERT_TRUE(with && without);
@@ -47,12 +47,12 @@ TEST(ConditionalSets, BindEncodeAndPrint) {
 
 TEST(ConditionalSets, WhatIsKnownIsDecided) {
   const std::string always = printed(R"json({"set": "t[i, j]", "value": "1.0", "where": "i < 8 && K > 0"})json");
-  EXPECT_NE(always.find("t[i, j] = 1\n"), std::string::npos) << always;
+  EXPECT_NE(always.find("t[i, j] = 1.0:f32\n"), std::string::npos) << always;
   const std::string never = printed(R"json({"set": "t[i + 100, j]", "value": "no_such", "where": "i > 8"})json");
   EXPECT_NE(never.find("nothing is called 'no_such'"), std::string::npos) << never;  // names are always looked at
   const std::string dropped = printed(R"json({"set": "t[i + 100, j]", "value": "t[i, 9]", "where": "i > 8"})json");
   EXPECT_EQ(dropped.find("map"), std::string::npos) << dropped;
-  EXPECT_NE(dropped.find("fill t = 0"), std::string::npos) << dropped;
+  EXPECT_NE(dropped.find("fill t = 0.0"), std::string::npos) << dropped;
 }
 
 TEST(ConditionalSets, IndicesMayLeaveAndIterationsMayMeet) {
