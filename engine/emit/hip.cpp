@@ -75,6 +75,7 @@ Status print_let(Context& context, const kernel::Let& let) {
     context.divisors.variables[let.var] = power_of_two_divisor(*let.value, context.divisors);
     if (fits_i32(range)) type = "i32";
   }
+  context.ranges.assumptions.set_condition(let.var, *let.value);
   // One value for the wave, whatever others write meanwhile.
   const bool loaded = reads_tensor(*let.value);
   context.line("const " + type + " v" + std::to_string(let.var) + " = " +

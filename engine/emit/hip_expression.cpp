@@ -48,7 +48,12 @@ class Renderer {
         return index_text(cast_to("i32", at->second == 0 ? lane : lane + " + " + unsigned_text(at->second)), false);
       }
     }
-    return Text{"v" + std::to_string(id), wide(expr)};
+    const std::string name = "v" + std::to_string(id);
+    const auto declared = context_.ranges.variables.find(id);
+    const bool known = declared != context_.ranges.variables.end();
+    const bool is_i32 = known && fits_i32(declared->second), needs_i64 = wide(expr);
+    // Under a condition fewer bits may do than the variable has.
+    return Text{expr.type == DType::index && !is_i32 && !needs_i64 ? cast_to("i32", name) : name, needs_i64};
   }
 
   Result<Text> scalar(const Expr& expr) {

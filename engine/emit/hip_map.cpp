@@ -19,16 +19,19 @@ Status print_fill_lds(Context& context, int id, const std::string& value) {
   return ok();
 }
 
-Status print_item(Context& context, const bound::MapItem& item, const MapPoint& point) {
+Status print_let(Context& context, const bound::MapItem& item, const MapPoint& point) {
   KILN_TRY(const Text value, render(context, *item.value, &point));
-  if (item.let >= 0) {
-    const auto range = context.range(*item.value);
-    if (range) context.ranges.variables[item.let] = *range;
-    std::string type = type_name(item.value->type);
-    if (item.value->type == DType::index && !value.wide && fits_i32(range)) type = "i32";
-    context.line("const " + type + " v" + std::to_string(item.let) + " = " + value.text + ";");
-    return ok();
-  }
+  const auto range = context.range(*item.value);
+  if (range) context.ranges.variables[item.let] = *range;
+  context.ranges.assumptions.set_condition(item.let, *item.value);
+  std::string type = type_name(item.value->type);
+  if (item.value->type == DType::index && !value.wide && fits_i32(range)) type = "i32";
+  context.line("const " + type + " v" + std::to_string(item.let) + " = " + value.text + ";");
+  return ok();
+}
+
+Status print_set(Context& context, const bound::MapItem& item, const MapPoint& point) {
+  KILN_TRY(const Text value, render(context, *item.value, &point));
   if (item.tensor) {
     const bound::Tensor& tensor = context.program.tensors[item.target];
     if (most_of(context, bound::elements_span(tensor)) == 0) return ok();
@@ -49,6 +52,22 @@ Status print_item(Context& context, const bound::MapItem& item, const MapPoint& 
   const std::string type = element_type(storage.dtype);
   context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + "store_lds<" + type + ">(lds, " + place.offset +
                ", " + cast_to(type, value.text) + ");");
+  return ok();
+}
+
+// What stands behind the condition may be proved from it.
+Status print_item(Context& context, const bound::MapItem& item, const MapPoint& point) {
+  if (item.let >= 0) return print_let(context, item, point);
+  if (!item.where) return print_set(context, item, point);
+  KILN_TRY(const Text where, render(context, *item.where, &point));
+  context.line("if (" + where.text + ") {");
+  ++context.depth;
+  const auto before = context.ranges.assumptions;
+  kernel::assume(context.ranges, *item.where);
+  KILN_CHECK(print_set(context, item, point));
+  context.ranges.assumptions = before;
+  --context.depth;
+  context.line("}");
   return ok();
 }
 

@@ -300,9 +300,29 @@ void Evaluator::let(int variable, const ExprPtr& expr) {
   lets_[variable] = {expr, result};
 }
 
+// Skipped where no lane sets anything: what is the same in all lanes may then be proved from the condition.
 void Evaluator::store(const bound::MapItem& item, bool checked) {
+  if (!item.where) return set(item, checked);
+  const Value where = value(*item.where);
+  if (where.type.lanes == 1) return ir_.branch(where, [&] { set(item, checked); });
+  Lanes masked = *lanes_;
+  masked.mask = both(lanes_->mask, where);
+  masked.conditional = true;
+  const Value any = ir_.call("llvm.vector.reduce.or." + mangled(masked.mask.type), integer(1), {masked.mask});
+  ir_.branch(any, [&] {
+    const Lanes* outer = std::exchange(lanes_, &masked);
+    set(item, checked);
+    lanes_ = outer;
+  });
+}
+
+void Evaluator::set(const bound::MapItem& item, bool checked) {
   const Memory memory = item.tensor ? tensor_memory(ctx_, item.target) : storage_memory(ctx_, item.target);
-  const Access where = access(memory, item.indices, checked);
+  Access where = access(memory, item.indices, checked);
+  if (where.form == Access::Form::uniform && lanes_->conditional) {  // by the lane that is active
+    where.form = Access::Form::scattered;
+    where.offset = ir_.splat(where.offset, lanes_->count);
+  }
   Value result = value(*item.value);
   if (where.form == Access::Form::uniform)
     result = ir_.extract(result, 0);

@@ -16,6 +16,7 @@ struct Lanes {
   int count = 1;
   Value base;  // i64: the variable in lane 0, which is always active
   Value mask;  // i1 a lane; empty: all are active
+  bool conditional = false;  // any lane may be inactive, lane 0 too; one of them is active
 };
 
 class Evaluator {
@@ -32,7 +33,7 @@ class Evaluator {
   Value uniform_value(const bound::Expr& expr);  // with the lane variable at its lane-0 value: a scalar
   Value index_value(const bound::Expr& expr);    // uniform; memory that it reads is read exactly once
   void let(int variable, const bound::ExprPtr& expr);
-  void store(const bound::MapItem& item, bool checked);
+  void store(const bound::MapItem& item, bool checked);  // where its condition holds
   // By how much the expression grows from lane to lane; nothing: not by a constant.
   std::optional<std::int64_t> lane_step(const bound::Expr& expr) const;
 
@@ -43,6 +44,7 @@ class Evaluator {
   };
   struct Access;
 
+  void set(const bound::MapItem& item, bool checked);
   Value variable(int id);
   Value element(const bound::Expr& expr);
   Access access(const Memory& memory, const std::vector<bound::ExprPtr>& indices, bool checked);

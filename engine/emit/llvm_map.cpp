@@ -33,7 +33,7 @@ class MapPrinter {
   void run();
   void items(const Value& base, const Value& mask);
   void poll(std::size_t axis);
-  void hoist(const Expr& expr, Evaluator& evaluator);
+  void hoist(const Expr& expr, Evaluator& evaluator, bool elements);
   [[nodiscard]] bool can_hoist(const Expr& expr) const;
 
   Context& ctx_;
@@ -47,7 +47,7 @@ class MapPrinter {
   int lanes_ = 8;
 };
 
-// Map::checked counts accesses item by item: those in the value, those in the target's indices, the target.
+// Map::checked counts accesses item by item: those in the condition, in the value, in the target's indices, the target.
 void MapPrinter::find_checked() {
   std::size_t next = 0;
   const auto flag = [&] { return next >= map_.checked.size() || map_.checked[next++]; };
@@ -55,6 +55,7 @@ void MapPrinter::find_checked() {
     if (flag()) checked_.insert(&expr);
   };
   for (const auto& item : map_.body) {
+    if (item.where) visit_accesses(*item.where, note);
     visit_accesses(*item.value, note);
     for (const auto& index : item.indices) visit_accesses(*index, note);
     target_checked_.push_back(item.let < 0 && flag());
@@ -90,14 +91,15 @@ bool MapPrinter::can_hoist(const Expr& expr) const {
   return std::all_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return can_hoist(*arg); });
 }
 
-void MapPrinter::hoist(const Expr& expr, Evaluator& evaluator) {
-  const bool reads =
-      expr.kind == Expr::Kind::tile || expr.kind == Expr::Kind::tensor || expr.kind == Expr::Kind::scalar;
+// `elements` false: they may be read under the item's condition only.
+void MapPrinter::hoist(const Expr& expr, Evaluator& evaluator, bool elements) {
+  const bool element = expr.kind == Expr::Kind::tile || expr.kind == Expr::Kind::tensor;
+  const bool reads = (element && elements) || expr.kind == Expr::Kind::scalar;
   if (reads && can_hoist(expr)) {
     known_[&expr] = evaluator.index_value(expr);
     return;
   }
-  for (const auto& arg : expr.args) hoist(*arg, evaluator);
+  for (const auto& arg : expr.args) hoist(*arg, evaluator, elements);
 }
 
 void MapPrinter::run() {
@@ -105,8 +107,9 @@ void MapPrinter::run() {
   Evaluator ahead(ctx_);
   ahead.set_checked(&checked_);
   for (const auto& item : map_.body) {
-    hoist(*item.value, ahead);
-    for (const auto& index : item.indices) hoist(*index, ahead);
+    if (item.where) hoist(*item.where, ahead, true);
+    hoist(*item.value, ahead, !item.where);
+    for (const auto& index : item.indices) hoist(*index, ahead, !item.where);
   }
   const std::int64_t extent = map_.extent.back(), full = extent / lanes_ * lanes_;
   // Beyond a limit nobody looks: whole vectors may run over it.

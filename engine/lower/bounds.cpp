@@ -43,6 +43,10 @@ Interval multiply(const Interval& a, const Interval& b) {
                                    clamp(Wide(a.hi) * b.hi)};
   return {*std::min_element(products, products + 4), *std::max_element(products, products + 4)};
 }
+bound::Bounds open_bounds(const Interval& i) {
+  const bound::Bounds open;
+  return {i.lo <= -unbounded ? open.lo : i.lo, i.hi >= unbounded ? open.hi : i.hi};
+}
 Interval hull(const Interval& a, const Interval& b) { return {std::min(a.lo, b.lo), std::max(a.hi, b.hi)}; }
 
 Interval divide(const Interval& a, const Interval& b, bool up) {
@@ -159,8 +163,17 @@ void Facts::set_loop(int variable, const Expr& from, const Expr& to, const Expr&
 }
 void Facts::set_let(int variable, const Expr& value) {
   set(variable, lower::interval_of(value, *this), lower::divisor_of(value, *this));
+  assumptions_.set_condition(variable, value);
   if (variable < 0 || symbols_.empty() || value.type != DType::index) return;
   variables_[variable].origin.value = std::make_shared<const Expr>(value);
+}
+void Facts::assume(const Expr& condition) {
+  assumptions_.assume(condition, [&](const Expr& expr) { return open_bounds(lower::interval_of(expr, *this)); });
+}
+Interval Facts::narrowed(const Expr& expr, Interval interval) const {
+  if (assumptions_.empty()) return interval;
+  const bound::Bounds bounds = assumptions_.narrowed(expr, open_bounds(interval));
+  return {clamp(bounds.lo), clamp(bounds.hi)};
 }
 void Facts::set_like(int variable, int like, Interval interval) {
   const Origin origin = origin_of(like);
@@ -190,7 +203,7 @@ std::int64_t Facts::grid(int axis) const {
 Interval interval_of(const Expr& expr, const Facts& facts) {
   if (is_float(expr.type)) return anything;
   const Interval range = type_range(expr.type), interval = wrapped(of_values(expr, facts), expr.type);
-  return {std::max(interval.lo, range.lo), std::min(interval.hi, range.hi)};
+  return facts.narrowed(expr, {std::max(interval.lo, range.lo), std::min(interval.hi, range.hi)});
 }
 
 std::int64_t divisor_of(const Expr& expr, const Facts& facts) {

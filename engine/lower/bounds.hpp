@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/ir/bound/assumptions.hpp"
 #include "engine/ir/bound/program.hpp"
 
 namespace kiln::lower {
@@ -34,6 +35,9 @@ class Facts {
   void set_let(int variable, const bound::Expr& value);
   // What is known of the loop variable `like` besides its interval and divisor, which hold too.
   void set_like(int variable, int like, Interval interval);
+  // From now on the condition holds.
+  void assume(const bound::Expr& condition);
+  [[nodiscard]] Interval narrowed(const bound::Expr& expr, Interval interval) const;
 
   // What a variable is made of, for bounds that depend on symbols; null where that is not known.
   struct Origin {
@@ -55,6 +59,7 @@ class Facts {
   std::vector<bound::Symbol> symbols_;
   std::vector<std::int64_t> grid_most_;
   std::vector<Known> variables_;
+  bound::Assumptions assumptions_;
 };
 
 // All values of `expr` lie in the result. Elements of tiles and tensors, scalars and floats may be anything their type

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/ir/bound/assumptions.hpp"
 #include "engine/lower/bounds.hpp"
 
 namespace kiln::lower {
@@ -9,6 +10,7 @@ namespace {
 
 using bound::Expr;
 using bound::ExprPtr;
+using bound::same_expression;
 
 // What is known of one tile at a point of the program.
 struct Known {
@@ -27,12 +29,6 @@ bool is_fixed(const Expr& expr, const bound::Map& map) {
       return std::all_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return is_fixed(*arg, map); });
     default: return false;
   }
-}
-
-bool same(const Expr& a, const Expr& b) {
-  return a.kind == b.kind && a.op == b.op && a.integer == b.integer && a.args.size() == b.args.size() &&
-         std::equal(a.args.begin(), a.args.end(), b.args.begin(),
-                    [](const ExprPtr& x, const ExprPtr& y) { return x == y || same(*x, *y); });
 }
 
 // Whether the map's writes at `indices` reach every element: each axis has an index of its own that runs over it.
@@ -137,18 +133,21 @@ class Walk {
   }
   bool set_before(const Expr& access, const bound::Map& map) const {
     return std::any_of(items_set_.begin(), items_set_.end(), [&](const bound::MapItem* item) {
-      return item->target == access.integer &&
+      return item->target == access.integer && !item->where &&
              std::equal(item->indices.begin(), item->indices.end(), access.args.begin(), access.args.end(),
-                        [&](const ExprPtr& x, const ExprPtr& y) { return same(*x, *y) && is_fixed(*x, map); });
+                        [&](const ExprPtr& x, const ExprPtr& y) { return same_expression(*x, *y) && is_fixed(*x, map); });
     });
   }
-  // Whether the map writes the item's tile with this item's indices only, and all of it.
+  // Whether the map writes the item's tile with this item's indices only, and all of it, before it sets any of it under
+  // a condition.
   bool set_as_a_whole(const bound::MapItem& item, const bound::Map& map) const {
-    return covers(map, item.indices, launch_.tiles[item.target].shape) &&
+    const auto first = std::find_if(items_set_.begin(), items_set_.end(),
+                                    [&](const bound::MapItem* other) { return other->target == item.target; });
+    return !(*first)->where && covers(map, item.indices, launch_.tiles[item.target].shape) &&
            std::all_of(items_set_.begin(), items_set_.end(), [&](const bound::MapItem* other) {
              return other->target != item.target ||
                     std::equal(item.indices.begin(), item.indices.end(), other->indices.begin(), other->indices.end(),
-                               [](const ExprPtr& x, const ExprPtr& y) { return same(*x, *y); });
+                               [](const ExprPtr& x, const ExprPtr& y) { return same_expression(*x, *y); });
            });
   }
   // Outside of a tile nothing is read. Indices that are simple enough tell that some iteration stays inside.
@@ -190,8 +189,9 @@ class Walk {
     if (std::find(map.extent.begin(), map.extent.end(), 0) != map.extent.end()) return;  // no iteration
     items_set_.clear();
     for (const auto& item : map.body) {
-      read_expression(*item.value, true, &map);
-      for (const auto& index : item.indices) read_expression(*index, true, &map);
+      if (item.where) read_expression(*item.where, true, &map);
+      read_expression(*item.value, !item.where, &map);
+      for (const auto& index : item.indices) read_expression(*index, !item.where, &map);
       if (item.let >= 0 || item.tensor) continue;
       use(item.target);
       known_[item.target].touched = true;

@@ -135,6 +135,7 @@ class Collector {
       const auto collect = [&](const bound::Expr& node) {
         if (node.kind == bound::Expr::Kind::tile && is_lds(static_cast<int>(node.integer))) reads.push_back(&node);
       };
+      if (item.where) kernel::for_each_node(*item.where, collect);
       kernel::for_each_node(*item.value, collect);
       for (const auto& index : item.indices) kernel::for_each_node(*index, collect);
       for (const auto* read : reads) {

@@ -24,17 +24,25 @@ class CodeBook::Compiler {
         emit(Step::move, item.let).a = compile(*item.value);
         continue;
       }
+      const auto to_next = item.where ? jump_unless(*item.where) : -1;
       std::vector<std::int32_t> places;
       for (const auto& index : item.indices) places.push_back(compile(*index));
       const auto value = compile(*item.value);
       auto& store = emit(item.tensor ? Step::store_tensor : Step::store_tile, 0);
       store.a = value;
       address(store, item.target, places, item.tensor);
+      if (to_next >= 0) code_.instructions[static_cast<std::size_t>(to_next)].target = here();
     }
     return std::move(code_);
   }
 
  private:
+  // The jump, whose target is still to be set.
+  std::int32_t jump_unless(const Expr& condition) {
+    const auto value = compile(condition);
+    emit(Step::jump_if_zero, 0).a = value;
+    return here() - 1;
+  }
   Instruction& emit(Step step, std::int32_t to) {
     Instruction instruction;
     instruction.step = step;

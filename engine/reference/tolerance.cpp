@@ -106,7 +106,10 @@ class Survey {
     for (const auto& s : statements) {
       if (const auto* gemm = std::get_if<bound::Gemm>(&s.node)) add(*gemm);
       if (const auto* map = std::get_if<bound::Map>(&s.node))
-        for (const auto& item : map->body) expr(*item.value);
+        for (const auto& item : map->body) {
+          expr(*item.value);
+          if (item.where) expr(*item.where);
+        }
       if (const auto* fill = std::get_if<bound::Fill>(&s.node)) expr(*fill->value);
       if (const auto* reduce = std::get_if<bound::Reduce>(&s.node)) add(*reduce);
       if (const auto* let = std::get_if<bound::Let>(&s.node)) {

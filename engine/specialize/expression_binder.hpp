@@ -64,6 +64,9 @@ class ExpressionBinder {
   bound::ExprPtr value_of_type(const tile::Text& text, DType type);
   // A condition that may be known only when the kernel runs.
   Value runtime_condition(const tile::Text& text);
+  // Between the two, what is bound happens under a condition only: indices may leave tiles for some iterations.
+  void enter_condition() { ++conditional_; }
+  void leave_condition() { --conditional_; }
 
  private:
   using Expr = tile::Expr;

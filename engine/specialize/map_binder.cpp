@@ -75,11 +75,8 @@ bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& boun
   return !state->failed;
 }
 
-bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
-  bound::MapItem bound;
-  bound::Extents shape;
-  DType dtype = DType::f32;
-  if (!map_target(item, bound, shape, dtype)) return false;
+bool StatementBinder::map_indices(const tile::MapItem& item, const bound::Extents& shape, MapState& state,
+                                  bound::MapItem& bound) {
   bool good = true;
   for (std::size_t axis = 0; axis < item.indices.size() && axis < shape.size(); ++axis) {
     Value index = binder_.index(item.indices[axis]);
@@ -93,25 +90,50 @@ bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
       good = false;
     }
     const Range extent = range_of(context_, shape[axis]);
-    if (!state.empty && leaves(index, extent, !bound.tensor))
+    if (!state.empty && !bound.where && leaves(index, extent, !bound.tensor))
       mistake(item.pointer + "/set", About::size,
               {"index out of range: axis " + std::to_string(axis) + " of '" + item.target + "' has extent " +
                    range_words(extent),
                "0 to " + std::to_string(extent.hi - 1), range_words(index.range)});
     bound.indices.push_back(std::move(index.expr));
   }
-  bound.value = binder_.value_of_type(item.value, dtype);
-  if (!good || !bound.value) return false;
+  return good;
+}
+
+// Whether no two iterations write one element, as far as that is decided now: under a condition only running tells.
+bool StatementBinder::writes_once(const tile::MapItem& item, const bound::MapItem& bound, MapState& state) {
   std::int64_t points = 1;
   for (const auto extent : state.space.extents) points = std::min(points * std::min(extent, points_max), points_max);
   if (!context_.spend(points / 8)) return false;
   const std::string twice = find_double_write(state.space, bound.indices, state.map.index);
-  if (!twice.empty()) {
-    mistake(item.pointer + "/set", About::size,
-            {twice, "an element of its own for every iteration of the map", "",
-             "a sum or a maximum over an index is the statement reduce"});
-    return false;
-  }
+  if (twice.empty()) return true;
+  mistake(item.pointer + "/set", About::size,
+          {twice, "an element of its own for every iteration of the map", "",
+           "a sum or a maximum over an index is the statement reduce"});
+  return false;
+}
+
+bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
+  if (!item.where) return map_set_where(item, nullptr, state);
+  const Value where = binder_.runtime_condition(item.where);
+  if (where && where.constant()) return where.expr->integer == 0 || map_set_where(item, nullptr, state);
+  binder_.enter_condition();
+  const bool good = map_set_where(item, where ? where.expr : bound::make_integer(0, DType::boolean), state);
+  binder_.leave_condition();
+  return good && where;
+}
+
+// `where`: null for everywhere.
+bool StatementBinder::map_set_where(const tile::MapItem& item, bound::ExprPtr where, MapState& state) {
+  bound::MapItem bound;
+  bound.where = std::move(where);
+  bound::Extents shape;
+  DType dtype = DType::f32;
+  if (!map_target(item, bound, shape, dtype)) return false;
+  const bool good = map_indices(item, shape, state, bound);
+  bound.value = binder_.value_of_type(item.value, dtype);
+  if (!good || !bound.value) return false;
+  if (!bound.where && !writes_once(item, bound, state)) return false;
   if (!bound.tensor) bound.target = context_.use_tile(bound.target);
   state.bound.body.push_back(std::move(bound));
   return true;
@@ -144,7 +166,7 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Map& map, bound::Body& 
   }
   if (dead) context_.findings.leave_dead_code();
   context_.names.leave(mark);
-  if (!state.good || state.empty) return context_.launch.variables.resize(variables);
+  if (!state.good || state.empty || state.bound.body.empty()) return context_.launch.variables.resize(variables);
   emit(stmt, out, std::move(state.bound));
 }
 

@@ -269,6 +269,10 @@ class Params {
     const std::size_t before = context_.tensors.size();
     bind(param);
     if (context_.tensors.size() == before) return;  // there is none, or its mistake is reported
+    if (!context_.tensors.back().is_static())
+      context_.findings.add(workspace.pointer + "/shape", About::structure,
+                            {"not yet: the shape of workspace '" + workspace.name + "' depends on a dynamic symbol",
+                             "extents that are known when the kernel is compiled"});
     context_.tensors.back().workspace = true;
     context_.tensors.back().zeroed = workspace.zeroed;
   }

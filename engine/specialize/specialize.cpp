@@ -52,7 +52,7 @@ class NodeCount {
   }
   std::int64_t nodes(const bound::Map& map) {
     std::int64_t count = 0;
-    for (const auto& item : map.body) count = add(count, 1 + all(item.indices) + of(item.value));
+    for (const auto& item : map.body) count = add(count, 1 + all(item.indices) + of(item.value) + of(item.where));
     return count;
   }
   std::int64_t nodes(const bound::For& loop) {

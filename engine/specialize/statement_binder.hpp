@@ -70,6 +70,9 @@ class StatementBinder {
   bool map_space(const Stmt& stmt, const tile::Map& map, MapState& state);
   bool map_let(const tile::MapItem& item, MapState& state);
   bool map_set(const tile::MapItem& item, MapState& state);
+  bool map_set_where(const tile::MapItem& item, bound::ExprPtr where, MapState& state);
+  bool map_indices(const tile::MapItem& item, const bound::Extents& shape, MapState& state, bound::MapItem& bound);
+  bool writes_once(const tile::MapItem& item, const bound::MapItem& bound, MapState& state);
   bool map_target(const tile::MapItem& item, bound::MapItem& bound, bound::Extents& shape, DType& dtype);
 
   BindContext& context_;

@@ -348,6 +348,7 @@ class LaunchChecker {
     for (const auto& item : m.body) {
       KILN_NEED(item.value, "an expression is missing");
       if (item.let >= 0) {
+        KILN_NEED(!item.where, "a condition on a map's let");
         KILN_CHECK(expr(item.value, item.value->type));
         KILN_CHECK(declare(item.let, 1, item.value->type, opened));
         continue;
@@ -358,6 +359,7 @@ class LaunchChecker {
       KILN_NEED(item.indices.size() == (t ? t->shape.size() : p->shape.size()), "a map's target indices");
       for (const auto& index : item.indices) KILN_CHECK(expr(index, DType::index));
       KILN_CHECK(expr(item.value, t ? t->dtype : p->dtype));
+      if (item.where) KILN_CHECK(expr(item.where, DType::boolean));
     }
     close(opened);
     return {};

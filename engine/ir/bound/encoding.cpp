@@ -141,6 +141,7 @@ class Encoder {
       id(item.target);
       exprs(item.indices);
       expr(item.value);
+      expr(item.where);
     });
   }
   void write(const Reduce& r) {
@@ -350,6 +351,7 @@ class Decoder {
       item.target = id();
       item.indices = exprs();
       item.value = expr();
+      item.where = expr();
       return item;
     });
     return m;

@@ -152,7 +152,7 @@ class Printer {
       if (item.let >= 0) line(depth + 1, "let " + variable(item.let) + " = " + expr(*item.value));
       else
         line(depth + 1, (item.tensor ? tensor(item.target) : tile(item.target)) + "[" + exprs(item.indices) +
-                            "] = " + expr(*item.value));
+                            "] = " + expr(*item.value) + (item.where ? " where " + expr(*item.where) : ""));
     }
   }
   void write(const Reduce& r, int depth) {

@@ -150,6 +150,7 @@ struct MapItem {
   int target = -1;
   std::vector<ExprPtr> indices;
   ExprPtr value;                             // of the target's dtype / the variable's type
+  ExprPtr where;                             // set: a boolean, without which nothing of the item happens; null: true
 };
 struct Map {
   std::vector<int> index;                    // variable ids

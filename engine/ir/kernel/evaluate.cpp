@@ -136,7 +136,9 @@ Ranges ranges_of(const std::vector<bound::Symbol>& symbols, const bound::Extents
   return ranges;
 }
 
-std::optional<Interval> range_of(const Expr& expr, const Ranges& ranges) {
+namespace {
+
+std::optional<Interval> range_by_kind(const Expr& expr, const Ranges& ranges) {
   switch (expr.kind) {
     case Kind::integer: return Interval{expr.integer, expr.integer};
     case Kind::block: {
@@ -172,6 +174,27 @@ std::optional<Interval> range_of(const Expr& expr, const Ranges& ranges) {
     }
     default: return std::nullopt;
   }
+}
+
+bound::Bounds open_bounds(const std::optional<Interval>& range) {
+  return range ? bound::Bounds{range->lo, range->hi} : bound::Bounds{};
+}
+
+}  // namespace
+
+std::optional<Interval> range_of(const Expr& expr, const Ranges& ranges) {
+  const auto range = range_by_kind(expr, ranges);
+  if (ranges.assumptions.empty()) return range;
+  const bound::Bounds narrowed = ranges.assumptions.narrowed(expr, open_bounds(range));
+  if (narrowed.lo == bound::Bounds{}.lo || narrowed.hi == bound::Bounds{}.hi) return range;
+  return Interval{narrowed.lo, narrowed.hi};
+}
+
+void assume(Ranges& ranges, const Expr& condition) {
+  ranges.assumptions.assume(condition, [&](const Expr& expr) {
+    const auto range = range_of(expr, ranges);
+    return open_bounds(range ? range : range_of_type(expr.type));
+  });
 }
 
 void for_each_node(const Expr& expr, const std::function<void(const Expr&)>& visit) {

@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 
+#include "engine/ir/bound/assumptions.hpp"
 #include "engine/ir/bound/program.hpp"
 
 namespace kiln::kernel {
@@ -24,9 +25,12 @@ struct Ranges {
   std::map<int, Interval> variables;
   std::vector<Interval> symbols;
   std::vector<std::int64_t> grid;  // the most along each axis
+  bound::Assumptions assumptions;  // conditions that hold
 };
 // With those of a launch's block ids and symbols.
 Ranges ranges_of(const std::vector<bound::Symbol>& symbols, const bound::Extents& grid);
+// From now on the condition holds.
+void assume(Ranges& ranges, const bound::Expr& condition);
 // Bounds of an index expression's values, nullopt when nothing is known.
 std::optional<Interval> range_of(const bound::Expr& expr, const Ranges& ranges);
 

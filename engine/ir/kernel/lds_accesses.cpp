@@ -99,24 +99,47 @@ int LdsAccesses::rectangle(const Role& role, const std::string& path, const LdsR
   return static_cast<int>(list_.size()) - 1;
 }
 
-int LdsAccesses::elements(const Role& role, const std::string& path, const Map& map, int storage,
-                          const std::vector<ExprPtr>& indices, bool write, const Known& known) {
-  // Variables that indices use and that are not the map's own: their values belong to the key; unknown, the access is
-  // all of it.
+namespace {
+
+// Variables that the expressions use and that are not the map's own.
+std::set<int> outer_variables(const Map& map, const LdsAccesses::Elements& of) {
   std::set<int> outer;
-  for (const auto& index : indices) {
-    for_each_node(*index, [&](const bound::Expr& node) {
-      if (node.kind == bound::Expr::Kind::variable) outer.insert(static_cast<int>(node.integer));
-    });
-  }
+  const auto note = [&](const bound::Expr& node) {
+    if (node.kind == bound::Expr::Kind::variable) outer.insert(static_cast<int>(node.integer));
+  };
+  for (const auto& index : of.indices) for_each_node(*index, note);
+  if (of.where) for_each_node(*of.where, note);
   for (const int index : map.index) outer.erase(index);
+  return outer;
+}
+
+// Whether the condition holds; nullopt where only running tells.
+std::optional<bool> holds(const bound::Expr& where, const Known& known) {
+  if (where.op != Op::logical_and || where.args.size() != 2) {
+    const auto value = evaluate(where, known);
+    return value ? std::optional(*value != 0) : std::nullopt;
+  }
+  const auto a = holds(*where.args[0], known), b = holds(*where.args[1], known);
+  if (a && b) return *a && *b;
+  return (a && !*a) || (b && !*b) ? std::optional(false) : std::nullopt;
+}
+
+}  // namespace
+
+int LdsAccesses::elements(const Role& role, const std::string& path, const Map& map, const Elements& of,
+                          const Known& known) {
+  // The values of outer variables belong to the key; unknown, the access is all of it.
+  const auto number = [](const bound::Expr* expr) {
+    return " " + std::to_string(reinterpret_cast<std::uintptr_t>(expr));
+  };
   std::string what = "elements of";
-  for (const auto& index : indices) what += " " + std::to_string(reinterpret_cast<std::uintptr_t>(index.get()));
-  for (const int variable : outer) what += " " + (known.contains(variable) ? std::to_string(known.at(variable)) : "?");
-  const auto made = draft(path, storage, write, what);
+  for (const auto& index : of.indices) what += number(index.get());
+  if (of.where) what += " where" + number(of.where);
+  for (const int variable : outer_variables(map, of))
+    what += " " + (known.contains(variable) ? std::to_string(known.at(variable)) : "?");
+  const auto made = draft(path, of.storage, of.write, what);
   if (made.id >= 0) return made.id;
   const int id = static_cast<int>(list_.size()) - 1;
-  const Storage& lds = subject_.storage(storage);
   Known values = known;
   for (int wave = 0; wave < role.waves; ++wave) {
     ByteSet& bytes = list_[id].waves[role.first_wave + wave];
@@ -124,25 +147,31 @@ int LdsAccesses::elements(const Role& role, const std::string& path, const Map& 
       for (int r = 0; r < map.iteration.registers(); ++r) {
         const auto place = map.iteration.at(r, lane, wave);
         for (std::size_t axis = 0; axis < place.size(); ++axis) values[map.index[axis]] = place[axis];
-        Coordinate element;
-        bool inside = true;
-        for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-          const auto index = evaluate(*indices[axis], values);
-          if (!index) {  // depends on what is not known here: the whole buffer, by every wave
-            bytes.add(lds.offset_bytes, lds.stage_bytes());
-            list_[id].known = false;
-            inside = false;
-            break;
-          }
-          inside = inside && *index >= 0 && *index < lds.shape[axis];
-          element.push_back(*index);
-        }
-        if (inside) bytes.add(lds.offset_bytes + lds.lds_layout.offset(element), lds.lds_layout.element_bytes);
+        if (!add_element(of, values, bytes)) list_[id].known = false;
       }
     }
     list_[id].all.add(bytes);
   }
   return id;
+}
+
+bool LdsAccesses::add_element(const Elements& of, const Known& values, ByteSet& bytes) const {
+  const Storage& lds = subject_.storage(of.storage);
+  const auto happens = of.where ? holds(*of.where, values) : true;
+  if (happens == false) return true;
+  Coordinate element;
+  bool inside = true;
+  for (std::size_t axis = 0; axis < of.indices.size(); ++axis) {
+    const auto index = evaluate(*of.indices[axis], values);
+    if (!index) {  // depends on what is not known here: the whole buffer, by every wave
+      bytes.add(lds.offset_bytes, lds.stage_bytes());
+      return false;
+    }
+    inside = inside && *index >= 0 && *index < lds.shape[axis];
+    element.push_back(*index);
+  }
+  if (inside) bytes.add(lds.offset_bytes + lds.lds_layout.offset(element), lds.lds_layout.element_bytes);
+  return happens.has_value() || !inside;
 }
 
 int LdsAccesses::reduce_scratch(const Role& role, const std::string& path, const Reduce& reduce, bool write) {

@@ -44,9 +44,15 @@ class LdsAccesses {
   // A rectangle that waves share out in a way that is not stated: every wave counts as touching all of it.
   int rectangle(const Role& role, const std::string& path, const LdsRef& ref, const std::vector<std::int64_t>& shape,
                 bool write, const Known& known);
-  // Elements of an elementwise statement: `indices` into an LDS storage, for each element of the iteration.
-  int elements(const Role& role, const std::string& path, const Map& map, int storage,
-               const std::vector<ExprPtr>& indices, bool write, const Known& known);
+  // Elements of an elementwise statement, for each element of the iteration. Where only running tells whether `where`
+  // (may be null) holds, it counts as holding.
+  struct Elements {
+    int storage;  // of LDS
+    const std::vector<ExprPtr>& indices;
+    const bound::Expr* where;
+    bool write;
+  };
+  int elements(const Role& role, const std::string& path, const Map& map, const Elements& of, const Known& known);
   // A reduction's scratch: the parts that each wave writes, or reads.
   int reduce_scratch(const Role& role, const std::string& path, const Reduce& reduce, bool write);
 
@@ -54,6 +60,8 @@ class LdsAccesses {
   struct Draft { std::string key; int id = -1; };
   // The id of an access made before, or a new one to fill.
   Draft draft(const std::string& path, int storage, bool write, const std::string& what);
+  // The element that one lane touches; false where only running tells which, or whether it does.
+  bool add_element(const Elements& of, const Known& values, ByteSet& bytes) const;
   std::vector<std::int64_t> stage_offsets(const LdsRef& ref, const Known& known) const;
 
   const Subject& subject_;

@@ -229,7 +229,7 @@ class Printer {
     for (std::size_t axis = 0; axis < item.indices.size(); ++axis) {
       text += (axis > 0 ? ", " : "") + expr(item.indices[axis]);
     }
-    return text + "] = " + expr(item.value);
+    return text + "] = " + expr(item.value) + (item.where ? " where " + expr(item.where) : "");
   }
   void print(const Reduce& node, int depth, const std::string& note) {
     line(depth, name(node.to) + " = reduce " + tile::reduce_op_name(node.op) + " " + name(node.from) + " axis " +

@@ -97,9 +97,10 @@ struct Map {
   std::vector<std::int64_t> extent;
   layout::RegLayout iteration;               // unused on the host
   std::vector<bound::MapItem> body;          // tile targets are storages
-  // Per access: must be masked. Accesses are the element nodes (tile, tensor) of each item in turn: of its value, outer
-  // before inner, left to right; then of its indices; then, unless the item is a let, the target. Shorter: the rest is
-  // checked.
+  // Per access: must be masked. Accesses are the element nodes (tile, tensor) of each item in turn: of its condition,
+  // outer before inner, left to right; then of its value; of its indices; then, unless the item is a let, the target.
+  // Shorter: the rest is checked. An item's value, indices and target happen only where its condition holds: they may
+  // be proved from it.
   std::vector<bool> checked;
   std::vector<ExprPtr> limit;                // host: per index, iterations from here on need not run; shorter or null: all do
 };

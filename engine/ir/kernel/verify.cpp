@@ -84,6 +84,7 @@ struct Expressions {
     for (const auto& item : node.body) {
       visit_one(item.value, visit);
       visit_all(item.indices, visit);
+      visit_one(item.where, visit);
     }
     visit_all(node.limit, visit);
   }

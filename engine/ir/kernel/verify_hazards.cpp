@@ -165,17 +165,21 @@ class Runner {
                                 known_), state);
   }
   void step(const Map& node, const std::string& here, State& state) {
+    const bound::Expr* where = nullptr;
     const auto read = [&](const bound::Expr& expr) {
       const int id = static_cast<int>(expr.integer);
       if (expr.kind != bound::Expr::Kind::tile || !subject_.is_lds(id)) return;
-      perform_in_map(accesses_.elements(role_, here, node, id, expr.args, false, known_), state);
+      perform_in_map(accesses_.elements(role_, here, node, {id, expr.args, where, false}, known_), state);
     };
     of_map_.clear();
     for (const auto& item : node.body) {
+      where = nullptr;
+      if (item.where) for_each_node(*item.where, read);
+      where = item.where.get();
       for (const auto& index : item.indices) for_each_node(*index, read);
       for_each_node(*item.value, read);
       if (item.let >= 0 || item.tensor || !subject_.is_lds(item.target)) continue;
-      perform_in_map(accesses_.elements(role_, here, node, item.target, item.indices, true, known_), state);
+      perform_in_map(accesses_.elements(role_, here, node, {item.target, item.indices, where, true}, known_), state);
     }
     of_map_.clear();
   }

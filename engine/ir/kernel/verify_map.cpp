@@ -49,17 +49,27 @@ class Checker {
 
   void run() {
     for (const auto& item : map_.body) {
+      const auto before = inside_.assumptions;
+      if (item.where) {
+        read_all(*item.where);
+        assume(inside_, *item.where);
+      }
       read_all(*item.value);
       for (const auto& index : item.indices) read_all(*index);
-      if (item.let >= 0) continue;
-      const bool may_leave = next_is_checked();
-      if (item.tensor) tensor_target(item);
-      else storage_target(item, may_leave);
+      if (item.let < 0) target(item);
+      inside_.assumptions = before;
+      if (item.let >= 0) inside_.assumptions.set_condition(item.let, *item.value);
     }
   }
 
  private:
   const Storage& storage(int id) const { return check_.subject.storage(id); }
+
+  void target(const bound::MapItem& item) {
+    const bool may_leave = next_is_checked();
+    if (item.tensor) tensor_target(item);
+    else storage_target(item, may_leave);
+  }
 
   // Map::checked of the next access, in its order.
   bool next_is_checked() {
@@ -162,7 +172,8 @@ void check_map(const MapCheck& check, const Map& map) {
   for (const int index : map.index) fits = fits && index >= 0 && index < variables;
   for (const auto extent : map.extent) fits = fits && extent >= 1 && extent <= (1 << 24);
   for (const auto& item : map.body) {
-    fits = fits && item.value && item.let < variables;
+    fits = fits && item.value && item.let < variables && (item.let < 0 || !item.where) &&
+           (!item.where || item.where->type == DType::boolean);
     for (const auto& index : item.indices) fits = fits && index;
   }
   if (!fits) return check.wrong("its indices and extents do not fit");

@@ -78,7 +78,9 @@ class Liveness {
   }
   Set before(const Map& node, Set live, const std::string& here) {
     for (const auto& item : node.body) {
-      if (item.let < 0 && !item.tensor) live = define(std::move(live), item.target, here);
+      if (item.let >= 0 || item.tensor) continue;
+      if (item.where) use(live, item.target);  // keeps what it holds elsewhere
+      else live = define(std::move(live), item.target, here);
     }
     return live;
   }

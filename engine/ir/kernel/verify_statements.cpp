@@ -354,6 +354,7 @@ class Walker {
     const auto range = range_of(*node.value, ranges_);
     ranges_.variables.erase(node.var);
     if (range) ranges_.variables[node.var] = *range;
+    ranges_.assumptions.set_condition(node.var, *node.value);
   }
   bool uniform(const bound::Expr& expr) const {
     return is_uniform(expr, [&](int id) { return subject_.is_regs(id); });

@@ -82,6 +82,12 @@ class Pass {
     write_rectangle({id, nullptr, {}}, storage(id).shape);
   }
 
+  // Under a condition: the rest of a register array is what it was. Of LDS nothing is written for certain.
+  void write_some(int id) {
+    if (subject_.is_regs(id)) return read_regs(id);
+    forget_overlapping(id);
+  }
+
   // Calls `visit` with the row-major number of each element.
   template <class F> void each_element(const LdsRef& ref, const std::vector<std::int64_t>& shape, F&& visit) const {
     const Storage& lds = storage(ref.storage);
@@ -139,7 +145,9 @@ class Pass {
     for (const auto& item : node.body) {
       for (const auto& index : item.indices) read_expression(*index);
       read_expression(*item.value);
+      if (item.where) read_expression(*item.where);
       if (item.let >= 0) state_.variables.insert(item.let);
+      else if (!item.tensor && item.where) write_some(item.target);
       else if (!item.tensor) write_all(item.target);
     }
     state_.variables = outer;

@@ -98,6 +98,7 @@ struct MapItem {                              // exactly one of the two
   std::string target;                         // set: element `target[indices] = value`
   std::vector<Text> indices;
   Text value;
+  Text where;                                 // set: only where it holds; absent: everywhere
   std::string pointer;
 };
 struct Map {

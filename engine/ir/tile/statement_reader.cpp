@@ -118,6 +118,7 @@ MapItem read_map_item(ReadContext& context, const JsonNode& node, const std::str
   const JsonNode* let = fields.optional("let");
   const JsonNode* set = fields.optional("set");
   item.value = fields.text("value");
+  item.where = fields.text_or_absent("where");
   fields.finish();
   if (!fields.valid()) return item;
   if ((let == nullptr) == (set == nullptr)) {
@@ -126,6 +127,9 @@ MapItem read_map_item(ReadContext& context, const JsonNode& node, const std::str
   }
   if (let) {
     item.let = read_declared(context, *let, fields.pointer("let"));
+    if (item.where)
+      context.mistake(fields.pointer("where"), "only 'set' has a 'where'", "a let of every iteration", "",
+                      "choose its value: a if c else b");
     return item;
   }
   const Text target = read_text(context, *set, fields.pointer("set"));

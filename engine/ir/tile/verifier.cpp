@@ -279,6 +279,7 @@ class NameVerifier {
     for (const auto& index : map.index) declare(index, {NameKind::index, 0}, stmt.pointer + "/index");
     for (const auto& item : map.body) {
       expression(item.value, Place::element);
+      expression(item.where, Place::element);
       if (!item.let.empty()) declare(item.let, {NameKind::item, 0}, item.pointer);
       if (item.target.empty()) continue;
       expressions(item.indices, Place::element);

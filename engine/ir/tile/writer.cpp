@@ -271,6 +271,7 @@ class ProgramWriter {
         field("set", target + "]");
       }
       field("value", item.value);
+      field("where", item.where);
       json_.close('}');
     }
     json_.close(']');

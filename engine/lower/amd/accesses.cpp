@@ -15,19 +15,26 @@ class Collector {
   Collector(const Subject& subject, const bound::Map& map) : subject_(subject), map_(map) {}
 
   void item(const bound::MapItem& item) {
+    if (item.where) expression(*item.where);
     expression(*item.value);
     for (const auto& index : item.indices) expression(*index);
-    if (item.let < 0 && !item.tensor) add(item.target, item.indices, true);
+    if (item.let >= 0 || item.tensor) return;
+    TileAccess& access = add(item.target, item.indices);
+    access.read_first = access.read_first || (item.where && !access.written);  // what it does not set stays
+    access.written = true;
   }
   std::vector<TileAccess> take() { return std::move(list_); }
 
  private:
   void expression(const bound::Expr& expr) {
     for (const auto& arg : expr.args) expression(*arg);
-    if (expr.kind == bound::Expr::Kind::tile) add(static_cast<int>(expr.integer), expr.args, false);
+    if (expr.kind != bound::Expr::Kind::tile) return;
+    TileAccess& access = add(static_cast<int>(expr.integer), expr.args);
+    access.read_first = access.read_first || !access.written;
+    access.read = true;
   }
 
-  void add(int tile, const std::vector<bound::ExprPtr>& indices, bool write) {
+  TileAccess& add(int tile, const std::vector<bound::ExprPtr>& indices) {
     std::vector<int> axes;
     const bool direct = direct_axes(tile, indices, axes);
     auto at = std::find_if(list_.begin(), list_.end(), [&](const TileAccess& a) { return a.tile == tile; });
@@ -37,12 +44,7 @@ class Collector {
     } else if (!direct || !at->direct || at->axes != axes) {
       at->direct = false;
     }
-    if (write) {
-      at->written = true;
-    } else {
-      at->read_first = at->read_first || !at->written;
-      at->read = true;
-    }
+    return *at;
   }
 
   bool direct_axes(int tile, const std::vector<bound::ExprPtr>& indices, std::vector<int>& axes) const {

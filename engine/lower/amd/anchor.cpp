@@ -40,6 +40,7 @@ std::vector<int> tiles_of(const bound::Stmt& stmt) {
   if (const auto* map = node_of<bound::Map>(stmt)) {
     for (const auto& item : map->body) {
       collect_tiles(*item.value, tiles);
+      if (item.where) collect_tiles(*item.where, tiles);
       if (item.let < 0 && !item.tensor) tiles.push_back(item.target);
     }
   } else if (const auto* copy = node_of<bound::Copy>(stmt)) {

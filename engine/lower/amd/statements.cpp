@@ -39,6 +39,7 @@ void add_use(const bound::Stmt& stmt, TileUse& use) {
     for (const auto& item : map->body) {
       reads_of(*item.value, use);
       reads_of(item.indices, use);
+      reads_of({item.where}, use);
       if (item.let < 0 && !item.tensor) use.written[item.target] = true;
     }
   } else if (const auto* reduce = node_of<bound::Reduce>(stmt)) {
@@ -172,9 +173,16 @@ class BoundsOfMap {
  public:
   BoundsOfMap(const Subject& subject, const Facts& facts) : subject_(subject), facts_(facts) {}
   void item(const bound::MapItem& item) {
+    const Facts before = facts_;
+    if (item.where) {
+      expression(*item.where);
+      facts_.assume(*item.where);
+    }
     expression(*item.value);
     for (const auto& index : item.indices) expression(*index);
     if (item.let < 0) access(item.tensor, item.target, item.indices, "store ");
+    facts_ = before;
+    if (item.let >= 0) facts_.set_let(item.let, *item.value);
   }
   std::vector<bool> checked;
   std::vector<std::string> left;
@@ -201,7 +209,7 @@ class BoundsOfMap {
     checked.push_back(may_leave);
   }
   const Subject& subject_;
-  const Facts& facts_;
+  Facts facts_;
 };
 
 }  // namespace
@@ -238,11 +246,16 @@ bool replicated_over_waves(const layout::RegLayout& layout) {
   });
 }
 
-// A target's index, -1 (where checked writes are dropped) at points that are not the map's.
-bound::ExprPtr only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded,
-                           const bound::ExprPtr& index) {
+// Sets nothing at points that are not the map's: under a condition that says so, or at the index -1, where checked
+// writes are dropped.
+void set_only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded, bound::MapItem& item) {
   const auto inside = inside_condition(map.index, map.extent, padded);
-  return make_node(bound::Expr::Kind::select, DType::index, {inside, index, bound::make_integer(-1)});
+  if (item.where) {
+    item.where = make_node(bound::Expr::Kind::binary, DType::boolean, {inside, item.where}, 0, Op::logical_and);
+    return;
+  }
+  bound::ExprPtr& index = item.indices.front();
+  index = make_node(bound::Expr::Kind::select, DType::index, {inside, index, bound::make_integer(-1)});
 }
 
 }  // namespace
@@ -293,11 +306,11 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
   }
   BoundsOfMap bounds(subject, inside);
   for (bound::MapItem item : map.body) {
-    if (padded && item.let < 0) item.indices.front() = only_inside(map, made.extent, item.indices.front());
+    if (padded && item.let < 0) set_only_inside(map, made.extent, item);
     bounds.item(item);
-    if (item.let >= 0) inside.set_let(item.let, *item.value);
     bound::MapItem one = item;
     one.value = rewrite(item.value, moved);
+    if (item.where) one.where = rewrite(item.where, moved);
     for (auto& index : one.indices) index = rewrite(index, moved);
     if (item.let < 0 && !item.tensor) {
       const auto at = moved.find(item.target);

@@ -141,23 +141,13 @@ void Finder::map_reads(const Expr& expr, const bound::Map& map, const std::vecto
 void Finder::visit(const bound::Map& map) {
   const auto index_needs = needs_of_map(map, needs_);
   for (const auto& item : map.body) {
+    if (item.where) map_reads(*item.where, map, index_needs);
     map_reads(*item.value, map, index_needs);
     for (const auto& index : item.indices) map_reads(*index, map, index_needs);
   }
 }
 
 }  // namespace
-
-bool same_expression(const Expr& a, const Expr& b) {
-  if (&a == &b) return true;
-  if (a.kind != b.kind || a.op != b.op || a.type != b.type || a.integer != b.integer || a.args.size() != b.args.size())
-    return false;
-  if (a.kind == Expr::Kind::real) return false;
-  for (std::size_t i = 0; i < a.args.size(); ++i) {
-    if (!same_expression(*a.args[i], *b.args[i])) return false;
-  }
-  return true;
-}
 
 Needs find_needs(const bound::Program& program, const bound::Launch& launch) { return Finder(program, launch).find(); }
 

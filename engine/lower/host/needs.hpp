@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "engine/ir/bound/assumptions.hpp"
 #include "engine/ir/bound/program.hpp"
 
 namespace kiln::lower::host {
@@ -25,6 +26,6 @@ std::vector<Need> needs_of_map(const bound::Map& map, const Needs& needs);
 // Whether a region with these extents is all of its tile.
 bool is_whole(const bound::Region& region, const std::vector<std::int64_t>& extents,
               const std::vector<std::int64_t>& shape);
-bool same_expression(const bound::Expr& a, const bound::Expr& b);
+using bound::same_expression;
 
 }  // namespace kiln::lower::host

@@ -59,12 +59,16 @@ kernel::Map Translator::checked_map(const bound::Stmt& stmt, std::vector<int> in
         access_checked(stmt, access.kind == Expr::Kind::tensor, static_cast<int>(access.integer), access.args));
   };
   for (const auto& item : map.body) {
+    const Facts before = facts_;
+    if (item.where) {
+      visit_accesses(*item.where, note);
+      facts_.assume(*item.where);
+    }
     visit_accesses(*item.value, note);
     for (const auto& at : item.indices) visit_accesses(*at, note);
-    if (item.let >= 0)
-      facts_.set_let(item.let, *item.value);
-    else
-      map.checked.push_back(access_checked(stmt, item.tensor, item.target, item.indices));
+    if (item.let < 0) map.checked.push_back(access_checked(stmt, item.tensor, item.target, item.indices));
+    facts_ = before;
+    if (item.let >= 0) facts_.set_let(item.let, *item.value);
   }
   return map;
 }

@@ -51,6 +51,7 @@ class Finder {
     for (const auto& item : map.body) {
       look(item.indices);
       look(item.value);
+      look(item.where);
     }
   }
   void visit(const bound::Reduce&) {}

@@ -40,6 +40,8 @@ class Generator {
   std::string tensor_element(const std::string& type);
   std::string expression(const std::string& type, int depth);
   std::string condition(int depth);
+  std::string where();
+  void output(const Tile& out, const std::string& type, const std::string& limit);
   std::string integer_operation(const std::string& type, int depth);
   std::string real_operation(const std::string& type, int depth);
   void statement(int depth);
@@ -164,7 +166,7 @@ void Generator::map(bool function) {
   }
   std::string value = expression(tile.type, function ? 1 : 3);
   if (function) value = one_of("exp2(", "exp(", "tanh(", "sigmoid(") + "min(max(" + value + ", -5.0), 5.0))";
-  items += "{\"set\": \"" + tile.name + "[i, j]\", \"value\": \"" + value + "\"}";
+  items += "{\"set\": \"" + tile.name + "[i, j]\", \"value\": \"" + value + "\"" + where() + "}";
   add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [" + items + "]}");
   target_ = -1;
 }
@@ -237,6 +239,27 @@ void Generator::product() {
   tiles_ = {c};
 }
 
+// The condition of a set, or nothing. Its own random numbers: those of the program stay what they are without it.
+std::string Generator::where() {
+  if (more_() % 3 != 0) return "";
+  std::swap(random_, more_);
+  const std::string text = ", \"where\": \"" + condition(2) + "\"";
+  std::swap(random_, more_);
+  return text;
+}
+
+// As a copy, or element by element where they exist.
+void Generator::output(const Tile& out, const std::string& type, const std::string& limit) {
+  if (more_() % 4 != 0 || !limit.empty())
+    return add("{\"op\": \"copy\", \"from\": \"" + out.name + "\", \"to\": \"Out[bid.y * BM:, bid.x * BN:]\"" +
+               limit + "}");
+  const std::string element = out.name + "[i, j]";
+  const std::string value = out.type == type ? element : "cast(" + element + ", " + type + ")";
+  add(R"json({"op": "map", "index": ["i", "j"], "extent": ["BM", "BN"], "body": [
+      {"let": "row", "value": "bid.y * BM + i"}, {"let": "inside", "value": "row < M && bid.x * BN + j < N"},
+      {"set": "Out[row, bid.x * BN + j]", "value": ")json" + value + R"json(", "where": "inside"}]})json");
+}
+
 // Loops and conditions whose bounds are elements.
 void Generator::elements_decide() {
   const std::string outer = std::exchange(body_, std::string());
@@ -280,8 +303,7 @@ RandomProgram Generator::make() {
   }
   const Tile out = functions_ ? tiles_[0] : tiles_[below(tiles_.size())];
   const std::string out_type = chance(60) ? out.type : any_type();
-  add("{\"op\": \"copy\", \"from\": \"" + out.name + "\", \"to\": \"Out[bid.y * BM:, bid.x * BN:]\"" +
-      (chance(15) ? ", \"limit\": [null, \"N - 1\"]" : "") + "}");
+  output(out, out_type, chance(15) ? ", \"limit\": [null, \"N - 1\"]" : "");
   const auto param = [](const std::string& name, const std::string& type, const std::string& access) {
     return "{\"name\": \"" + name + "\", \"dtype\": \"" + type + "\", \"shape\": [\"M\", \"N\"], \"access\": \"" +
            access + "\"}";

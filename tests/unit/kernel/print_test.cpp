@@ -47,7 +47,8 @@ Program one_of_each() {
   const ExprPtr half_text = std::make_shared<const bound::Expr>(half);
   bound::MapItem let{4, false, -1, {}, make_binary(Op::mul, at(gemm::acc, {variable(1), variable(2)}),
       make_binary(Op::add, half_text, expr_of(Kind::scalar, 3, DType::f32)))};
-  bound::MapItem set{-1, false, gemm::acc, {variable(1), variable(2)}, expr_of(Kind::variable, 4, DType::f32)};
+  bound::MapItem set{-1, false, gemm::acc, {variable(1), variable(2)}, expr_of(Kind::variable, 4, DType::f32),
+                     make_binary(Op::lt, variable(1), variable(2))};
   bound::MapItem out{-1, true, gemm::C, {variable(1), variable(2)}, expr_of(Kind::variable, 4, DType::f32)};
   Direct direct;
   direct.global = {gemm::A, {variable(0), integer(0)}, {1, 0}, {true, false}, {nullptr, variable(3)}};

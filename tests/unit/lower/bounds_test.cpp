@@ -110,6 +110,61 @@ TEST(Bounds, IntervalsAndDivisorsHoldForRandomExpressions) {
   }
 }
 
+ExprPtr truth(Op which, ExprPtr a, ExprPtr b) {
+  Expr made = *op(which, std::move(a), std::move(b));
+  made.type = DType::boolean;
+  return std::make_shared<const Expr>(std::move(made));
+}
+
+TEST(Bounds, ConditionsNarrowWhatTheyCompare) {
+  Facts facts({100, 1, 1});
+  facts.set_index(0, 64);
+  facts.set(1, anything, 1);
+  const auto offset = op(Op::add, op(Op::mul, block(0), number(64)), variable(0));
+  const auto below = truth(Op::lt, offset, number(1000));
+  EXPECT_FALSE(stays_inside(*offset, 1, 1000, facts));
+  Facts held = facts;
+  held.assume(*below);
+  EXPECT_TRUE(stays_inside(*offset, 1, 1000, held));
+  EXPECT_FALSE(stays_inside(*op(Op::add, offset, number(1)), 1, 1000, held));
+  // Both ends of what nothing was known of; the variable follows from a sum with it.
+  held.assume(*truth(Op::logical_and, truth(Op::le, number(5), op(Op::add, variable(1), number(3))),
+                     truth(Op::gt, number(20), op(Op::mul, variable(1), number(2)))));
+  EXPECT_EQ(interval_of(*variable(1), held), (Interval{2, 9}));
+  // !(a || b) is !a && !b; a || b says nothing.
+  Facts neither = facts;
+  const auto either =
+      truth(Op::logical_or, truth(Op::ge, variable(0), number(10)), truth(Op::lt, variable(0), number(4)));
+  neither.assume(*either);
+  EXPECT_EQ(interval_of(*variable(0), neither), (Interval{0, 63}));
+  Expr negation = *either;
+  negation.kind = Expr::Kind::unary;
+  negation.op = Op::logical_not;
+  negation.args = {either};
+  neither.assume(negation);
+  EXPECT_EQ(interval_of(*variable(0), neither), (Interval{4, 9}));
+}
+
+TEST(Bounds, NamedConditionsHoldForWhatTheyCompared) {
+  Facts facts({1, 1, 1});
+  facts.set_index(0, 64);
+  facts.set_let(1, *truth(Op::lt, variable(0), number(10)));
+  Expr named = *variable(1);
+  named.type = DType::boolean;
+  facts.assume(named);
+  EXPECT_EQ(interval_of(*variable(0), facts), (Interval{0, 9}));
+}
+
+TEST(Bounds, WhatIsReadAgainIsNotNarrowed) {
+  Facts facts({1, 1, 1});
+  Expr element = *node(Expr::Kind::tensor, 0, {number(0)});
+  element.type = DType::i32;
+  Expr cast = *node(Expr::Kind::cast, 0, {std::make_shared<const Expr>(element)});
+  const auto index = std::make_shared<const Expr>(cast);
+  facts.assume(*truth(Op::logical_and, truth(Op::le, number(0), index), truth(Op::lt, index, number(10))));
+  EXPECT_FALSE(stays_inside(*index, 1, 10, facts));
+}
+
 TEST(Bounds, SubstituteReplacesAndFolds) {
   const auto expr = bound::make_binary(Op::add, bound::make_binary(Op::mul, variable(2), number(8)), number(1));
   EXPECT_EQ(constant_of(*substitute(expr, 2, number(3))), 25);

@@ -56,6 +56,10 @@ std::string branch(const std::string& condition, const std::string& then, const 
          "]}";
 }
 
+std::string sets(const std::string& items) {
+  return R"({"op": "map", "index": ["i"], "extent": [64], "body": [)" + items + "]}";
+}
+
 struct Case {
   const char* name;
   std::string body;
@@ -95,6 +99,19 @@ std::vector<Case> cases() {
       {"set from both ends",
        R"({"op": "map", "index": ["i"], "extent": [32], "body": [{"set": "x[i]", "value": "1.0"},
           {"set": "x[63 - i]", "value": "2.0"}]},)" + out, 1, ""},
+      {"on a condition", sets(R"({"set": "x[i]", "value": "1.0", "where": "i != n"})") + "," + out, 1, ""},
+      {"on a condition, with what it holds",
+       sets(R"({"set": "x[i]", "value": "x[i] + 1.0", "where": "i != n"})") + "," + out, 1, ""},
+      {"all of it, then on a condition",
+       sets(R"({"set": "x[i]", "value": "1.0"}, {"set": "x[i]", "value": "x[i] + 1.0", "where": "i != n"})") +
+           "," + out, 0, ""},
+      {"on a condition, then all of it",
+       sets(R"({"set": "x[i]", "value": "1.0", "where": "i != n"}, {"set": "x[i]", "value": "1.0"})") + "," + out,
+       1, ""},
+      {"read by the condition", sets(R"({"set": "x[i]", "value": "1.0", "where": "x[i] > 0.0"})"), 0,
+       "/launches/0/body/1"},
+      {"a condition that always holds",
+       sets(R"({"set": "x[i]", "value": "1.0", "where": "i < 64"})") + "," + out, 0, ""},
   };
 }
 
