@@ -228,8 +228,8 @@ bound::ExprPtr inside_condition(const std::vector<int>& index, const std::vector
   return inside;
 }
 
-// Whether the map reads what it writes outside registers: then a point that several waves compute would be updated
-// twice.
+// Whether the map reads what it writes outside registers: then a point that several lanes or waves compute would be
+// updated twice.
 bool updates_in_place(const Subject& subject, const bound::Map& map, const std::vector<TileAccess>& accesses) {
   for (const auto& access : accesses) {
     if (subject.in_lds(access.tile) && access.read && access.written) return true;
@@ -238,10 +238,12 @@ bool updates_in_place(const Subject& subject, const bound::Map& map, const std::
     return item.let < 0 && item.tensor && subject.program.tensors[item.target].access == Access::readwrite;
   });
 }
-bool replicated_over_waves(const layout::RegLayout& layout) {
-  return std::any_of(layout.wave.vectors.begin(), layout.wave.vectors.end(), [](const layout::Coordinate& vector) {
+bool replicated(const layout::RegLayout& layout) {
+  const auto copies = [](const layout::Coordinate& vector) {
     return std::all_of(vector.begin(), vector.end(), [](std::int64_t moved) { return moved == 0; });
-  });
+  };
+  return std::any_of(layout.wave.vectors.begin(), layout.wave.vectors.end(), copies) ||
+         std::any_of(layout.lane.vectors.begin(), layout.lane.vectors.end(), copies);
 }
 
 // Sets nothing at points that are not the map's: under a condition that says so, or at the index -1, where checked
@@ -264,7 +266,7 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
   made.index = map.index;
   made.extent = map.extent;
   auto iteration = iteration_layout(subject, plan, map, accesses);
-  if (iteration && updates_in_place(subject, map, accesses) && replicated_over_waves(*iteration)) iteration.reset();
+  if (iteration && updates_in_place(subject, map, accesses) && replicated(*iteration)) iteration.reset();
   made.iteration = iteration ? *iteration : default_iteration(subject, plan, map);
   made.extent = made.iteration.shape();
   const bool padded = made.extent != map.extent;
