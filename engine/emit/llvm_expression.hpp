@@ -33,15 +33,23 @@ class Evaluator {
   Value index_value(const bound::Expr& expr);    // uniform; memory that it reads is read exactly once
   void let(int variable, const bound::ExprPtr& expr);
   void store(const bound::MapItem& item, bool checked);
+  void update(const bound::MapItem& item, bool checked);  // an atomic (llvm_atomic.cpp)
   // By how much the expression grows from lane to lane; nothing: not by a constant.
   std::optional<std::int64_t> lane_step(const bound::Expr& expr) const;
 
  private:
   struct Let {
-    bound::ExprPtr expr;
+    bound::ExprPtr expr;  // null: an atomic's old value, which is not made again
     Value value;
   };
-  struct Access;
+  // Where an access goes and which lanes may do it.
+  struct Access {
+    enum class Form : std::uint8_t { uniform, contiguous, scattered } form = Form::uniform;
+    Value offset;         // bytes: i64, or a vector of them when scattered
+    Value scalar_inside;  // i1; empty: inside
+    Value lane_inside;    // i1 a lane; empty: inside
+    bool once = false;
+  };
 
   Value variable(int id);
   Value element(const bound::Expr& expr);

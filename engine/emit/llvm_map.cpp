@@ -19,7 +19,9 @@ class MapPrinter {
     for (const auto& item : map.body) {
       if (item.let >= 0)
         lets_.insert(item.let);
-      else
+      else if (item.old >= 0)
+        lets_.insert(item.old);
+      if (item.let < 0)
         written_.insert({item.tensor, item.target});
     }
     const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(map.extent.back(), 2));
@@ -56,6 +58,7 @@ void MapPrinter::find_checked() {
   };
   for (const auto& item : map_.body) {
     visit_accesses(*item.value, note);
+    if (item.compare) visit_accesses(*item.compare, note);
     for (const auto& index : item.indices) visit_accesses(*index, note);
     target_checked_.push_back(item.let < 0 && flag());
   }
@@ -106,6 +109,7 @@ void MapPrinter::run() {
   ahead.set_checked(&checked_);
   for (const auto& item : map_.body) {
     hoist(*item.value, ahead);
+    if (item.compare) hoist(*item.compare, ahead);
     for (const auto& index : item.indices) hoist(*index, ahead);
   }
   const std::int64_t extent = map_.extent.back(), full = extent / lanes_ * lanes_;
@@ -127,6 +131,8 @@ void MapPrinter::items(const Value& base, const Value& mask) {
     const auto& item = map_.body[i];
     if (item.let >= 0)
       evaluator.let(item.let, item.value);
+    else if (item.atomic != tile::AtomicOp::none)
+      evaluator.update(item, target_checked_[i]);
     else
       evaluator.store(item, target_checked_[i]);
   }

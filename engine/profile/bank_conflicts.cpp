@@ -136,6 +136,7 @@ class Collector {
         if (node.kind == bound::Expr::Kind::tile && is_lds(static_cast<int>(node.integer))) reads.push_back(&node);
       };
       kernel::for_each_node(*item.value, collect);
+      if (item.compare) kernel::for_each_node(*item.compare, collect);
       for (const auto& index : item.indices) kernel::for_each_node(*index, collect);
       for (const auto* read : reads) {
         elements(path, LdsOperation::read, map, static_cast<int>(read->integer), read->args);

@@ -27,6 +27,14 @@ class CodeBook::Compiler {
       std::vector<std::int32_t> places;
       for (const auto& index : item.indices) places.push_back(compile(*index));
       const auto value = compile(*item.value);
+      if (item.atomic != tile::AtomicOp::none) {
+        const auto compare = item.compare ? compile(*item.compare) : value;
+        auto& update = emit(Step::update_tensor, item.old >= 0 ? item.old : temporary());
+        update.a = value, update.b = compare;
+        update.atomic = item.atomic;
+        address(update, item.target, places, true);
+        continue;
+      }
       auto& store = emit(item.tensor ? Step::store_tensor : Step::store_tile, 0);
       store.a = value;
       address(store, item.target, places, item.tensor);

@@ -24,6 +24,7 @@ class StatementBinder {
   void bind(const Stmt& stmt, const tile::Gemm& gemm, bound::Body& out);
   void bind(const Stmt& stmt, const tile::Map& map, bound::Body& out);
   void bind(const Stmt& stmt, const tile::Reduce& reduce, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Scan& scan, bound::Body& out);
   void bind(const Stmt& stmt, const tile::For& loop, bound::Body& out);
   void bind(const Stmt& stmt, const tile::If& branch, bound::Body& out);
   void bind(const Stmt& stmt, const tile::Let& let, bound::Body& out);
@@ -72,6 +73,8 @@ class StatementBinder {
   bool map_set(const tile::MapItem& item, MapState& state);
   bool map_target(const tile::MapItem& item, bound::MapItem& bound, const std::vector<std::int64_t>*& shape,
                   DType& dtype);
+  bool atomic_target(const tile::MapItem& item, const bound::Tensor& tensor);
+  void declare_old(const tile::MapItem& item, DType dtype, bound::MapItem& bound, MapState& state);
 
   BindContext& context_;
   const Bindings& bindings_;

@@ -98,8 +98,8 @@ struct Map {
   layout::RegLayout iteration;               // unused on the host
   std::vector<bound::MapItem> body;          // tile targets are storages
   // Per access: must be masked. Accesses are the element nodes (tile, tensor) of each item in turn: of its value, outer
-  // before inner, left to right; then of its indices; then, unless the item is a let, the target. Shorter: the rest is
-  // checked.
+  // before inner, left to right; then of its comparison and its indices; then, unless the item is a let, the target.
+  // Shorter: the rest is checked. Atomics: every point of `iteration` is in one register of one lane (no free bits).
   std::vector<bool> checked;
   std::vector<ExprPtr> limit;                // host: per index, iterations from here on need not run; shorter or null: all do
 };

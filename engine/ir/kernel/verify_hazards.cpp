@@ -174,6 +174,7 @@ class Runner {
     for (const auto& item : node.body) {
       for (const auto& index : item.indices) for_each_node(*index, read);
       for_each_node(*item.value, read);
+      if (item.compare) for_each_node(*item.compare, read);
       if (item.let >= 0 || item.tensor || !subject_.is_lds(item.target)) continue;
       perform_in_map(accesses_.elements(role_, here, node, item.target, item.indices, true, known_), state);
     }

@@ -139,6 +139,8 @@ class Pass {
     for (const auto& item : node.body) {
       for (const auto& index : item.indices) read_expression(*index);
       read_expression(*item.value);
+      if (item.compare) read_expression(*item.compare);
+      if (item.old >= 0) state_.variables.insert(item.old);
       if (item.let >= 0) state_.variables.insert(item.let);
       else if (!item.tensor) write_all(item.target);
     }

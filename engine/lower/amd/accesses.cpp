@@ -15,6 +15,7 @@ class Collector {
 
   void item(const bound::MapItem& item) {
     expression(*item.value);
+    if (item.compare) expression(*item.compare);
     for (const auto& index : item.indices) expression(*index);
     if (item.let < 0 && !item.tensor) add(item.target, item.indices, true);
   }

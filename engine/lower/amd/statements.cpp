@@ -38,6 +38,7 @@ void add_use(const bound::Stmt& stmt, TileUse& use) {
   } else if (const auto* map = node_of<bound::Map>(stmt)) {
     for (const auto& item : map->body) {
       reads_of(*item.value, use);
+      if (item.compare) reads_of(*item.compare, use);
       reads_of(item.indices, use);
       if (item.let < 0 && !item.tensor) use.written[item.target] = true;
     }
@@ -173,6 +174,7 @@ class BoundsOfMap {
   BoundsOfMap(const Subject& subject, const Facts& facts) : subject_(subject), facts_(facts) {}
   void item(const bound::MapItem& item) {
     expression(*item.value);
+    if (item.compare) expression(*item.compare);
     for (const auto& index : item.indices) expression(*index);
     if (item.let < 0) access(item.tensor, item.target, item.indices, "store ");
   }
@@ -236,6 +238,20 @@ bool replicated_over_waves(const layout::RegLayout& layout) {
   });
 }
 
+// An atomic is done once a point: by one register of one lane of one wave.
+bool updates(const bound::Map& map) {
+  return std::any_of(map.body.begin(), map.body.end(),
+                     [](const bound::MapItem& item) { return item.atomic != tile::AtomicOp::none; });
+}
+bool replicated(const layout::RegLayout& layout) {
+  for (const auto* basis : {&layout.reg, &layout.lane, &layout.wave}) {
+    for (const auto& vector : basis->vectors) {
+      if (std::all_of(vector.begin(), vector.end(), [](std::int64_t moved) { return moved == 0; })) return true;
+    }
+  }
+  return false;
+}
+
 // A target's index, -1 (where checked writes are dropped) at points that are not the map's.
 bound::ExprPtr only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded,
                            const bound::ExprPtr& index) {
@@ -252,6 +268,7 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
   made.extent = map.extent;
   auto iteration = iteration_layout(subject, plan, map, accesses);
   if (iteration && updates_in_place(subject, map, accesses) && replicated_over_waves(*iteration)) iteration.reset();
+  if (iteration && updates(map) && replicated(*iteration)) iteration.reset();
   made.iteration = iteration ? *iteration : default_iteration(subject, plan, map);
   made.extent = made.iteration.shape();
   const bool padded = made.extent != map.extent;
@@ -296,6 +313,7 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
     if (item.let >= 0) inside.set_let(item.let, *item.value);
     bound::MapItem one = item;
     one.value = rewrite(item.value, moved);
+    one.compare = rewrite(item.compare, moved);
     for (auto& index : one.indices) index = rewrite(index, moved);
     if (item.let < 0 && !item.tensor) {
       const auto at = moved.find(item.target);

@@ -28,6 +28,7 @@ class Toucher {
   void operator()(const kernel::Map& node) {
     for (const auto& item : node.body) {
       expression(*item.value);
+      maybe(item.compare);
       for (const auto& index : item.indices) expression(*index);
       if (item.let >= 0) continue;
       if (item.tensor) {

@@ -60,6 +60,7 @@ kernel::Map Translator::checked_map(const bound::Stmt& stmt, std::vector<int> in
   };
   for (const auto& item : map.body) {
     visit_accesses(*item.value, note);
+    if (item.compare) visit_accesses(*item.compare, note);
     for (const auto& at : item.indices) visit_accesses(*at, note);
     if (item.let >= 0)
       facts_.set_let(item.let, *item.value);

@@ -180,6 +180,7 @@ struct Uses {
       if (item.let < 0 && !item.tensor) note(item.target);
       for (const auto& e : item.indices) expr(e);
       expr(item.value);
+      expr(item.compare);
     }
   }
   void operator()(const kernel::Reduce& s) const {
