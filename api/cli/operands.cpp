@@ -54,12 +54,13 @@ Status check_names(const Json& given, const Json& tensors, const std::string& fl
 }
 
 // Before anything is mapped and filled.
-Status check_memory(const std::string& program, const Json& tensors) {
+Status check_memory(const std::string& program, const Json& tensors, const Json& workspace) {
   std::uint64_t total = 0;
   for (const auto& tensor : tensors) {
     if (tensor.value("scalar", false)) continue;
     if (__builtin_add_overflow(total, tensor.value("bytes", std::uint64_t(0)), &total)) total = std::numeric_limits<std::uint64_t>::max();
   }
+  for (const auto& one : workspace) total += one.value("bytes", std::uint64_t(0));
   return check_memory_left(total, "the tensors of " + program);
 }
 
@@ -173,7 +174,7 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   KILN_CHECK(check_names(run.named.inputs, tensors, "--input", false));
   KILN_CHECK(check_names(run.named.outputs, tensors, "--output", false));
   KILN_CHECK(check_names(run.named.scalars, tensors, "--scalar", true));
-  KILN_CHECK(check_memory(run.outcome.value("program", "the kernel"), tensors));
+  KILN_CHECK(check_memory(run.outcome.value("program", "the kernel"), tensors, run.outcome.value("workspace", Json::array())));
   KILN_TRY(run.operands, prepare_operands(context, run.named, options.seed, tensors));
   return run;
 }

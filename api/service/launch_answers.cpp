@@ -15,6 +15,7 @@ void LaunchJob::answer(Reply reply) {
   before.clear();
   after.clear();
   before_memory = MemoryShare();
+  workspace_memory = MemoryShare();
   loaded.reset();
   call->answer(std::move(reply));
   turn.reset();

@@ -41,7 +41,7 @@ struct LaunchJob {
   bool finished = false;                   // with the service's lock
   bool late = false;                       // stopped at its deadline; with the service's lock
   std::uint64_t deadline_entry = 0;        // in the deadline watch, where it records an event; with the service's lock
-  MemoryShare before_memory;
+  MemoryShare before_memory, workspace_memory;
   // verify, capture: the tensors as they were, and are where they cannot be mapped; one a tensor.
   std::vector<UniqueFd> before, after;
   CaptureWish capture;

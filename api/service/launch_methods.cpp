@@ -135,6 +135,7 @@ Status submit(const JobPtr& job) {
   KILN_CHECK(read_events(*job));
   KILN_TRY(job->capture, read_capture_wish(call.fields));
   KILN_TRY(job->loaded, call.state.session->load(job->kernel, job->device_name));
+  KILN_TRY(job->workspace_memory, call.state.memory->take(job->kernel->metadata.workspace_bytes()));
   KILN_CHECK(copy_in(*job));
   if (job->purpose == LaunchPurpose::verify || job->capture.any()) KILN_CHECK(take_before(*job));
   std::vector<device::LaunchArgument> arguments;

@@ -82,7 +82,7 @@ void write_shared_tiles(JsonText& out, const compile::Metadata& metadata, const 
 
 compile::Resources total_resources(const compile::Metadata& metadata) {
   compile::Resources total;
-  for (const auto& launch : metadata.launches) {  // one launch is the rule; of several, the most demanding
+  for (const auto& launch : metadata.launches) {  // of several, the most demanding
     const auto& r = launch.resources;
     total.vgprs = std::max(total.vgprs, r.vgprs);
     total.agprs = std::max(total.agprs, r.agprs);
@@ -95,7 +95,8 @@ compile::Resources total_resources(const compile::Metadata& metadata) {
     total.matrix_instructions += r.matrix_instructions;
     total.instructions += r.instructions;
     total.code_bytes += r.code_bytes;
-    total.waves_per_simd = std::max(total.waves_per_simd, r.waves_per_simd);
+    const bool first = &launch == &metadata.launches.front();
+    total.waves_per_simd = first ? r.waves_per_simd : std::min(total.waves_per_simd, r.waves_per_simd);
   }
   return total;
 }
@@ -142,6 +143,23 @@ void write_tensors(JsonText& out, const compile::Metadata& metadata, const bound
   out.end_array();
 }
 
+void write_workspace(JsonText& out, const compile::Metadata& metadata, const bound::Program* program) {
+  if (metadata.workspaces.empty()) return;
+  out.key("workspace");
+  out.begin_array();
+  for (std::size_t i = 0; i < metadata.workspaces.size(); ++i) {
+    const auto& w = metadata.workspaces[i];
+    const std::size_t index = metadata.tensors.size() + i;
+    out.begin_object();
+    out.field("name", program && index < program->tensors.size() ? program->tensors[index].name : w.name);
+    out.field("dtype", dtype_name(w.dtype));
+    out.field("shape", w.shape);
+    out.field("bytes", w.bytes);
+    out.end_object();
+  }
+  out.end_array();
+}
+
 // What the short answer and the whole report share.
 void write_kernel(JsonText& out, const jit::Kernel& kernel, const bound::Program* program) {
   const auto& metadata = kernel.metadata;
@@ -154,6 +172,7 @@ void write_kernel(JsonText& out, const jit::Kernel& kernel, const bound::Program
   write_lds_rows(out, metadata, program);
   write_launches(out, metadata);
   write_tensors(out, metadata, program);
+  write_workspace(out, metadata, program);
 }
 
 Status read_set(const Json& params, specialize::Bindings& bindings) {

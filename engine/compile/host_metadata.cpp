@@ -36,7 +36,10 @@ Metadata host_metadata(const bound::Program& program, const lower::Lowered& lowe
   Metadata metadata;
   metadata.program = program.name;
   metadata.target = program.target;
-  for (const auto& tensor : program.tensors) metadata.tensors.push_back(tensor_info(tensor));
+  for (const auto& tensor : program.tensors) {
+    if (tensor.workspace) metadata.workspaces.push_back({tensor.name, tensor.dtype, tensor.shape, tensor.bytes()});
+    else metadata.tensors.push_back(tensor_info(tensor));
+  }
   for (std::size_t number = 0; number < lowered.program.launches.size(); ++number) {
     const auto& launch = lowered.program.launches[number];
     LaunchInfo info;

@@ -3,7 +3,7 @@
 namespace kiln::compile {
 namespace {
 
-constexpr std::uint32_t format = 1;  // of this encoding; entries of another format are misses
+constexpr std::uint32_t format = 2;  // of this encoding; entries of another format are misses
 
 using Integers = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
@@ -146,6 +146,12 @@ LdsRow read_lds_row(Reader& r) {
 
 }  // namespace
 
+std::uint64_t Metadata::workspace_bytes() const {
+  std::uint64_t bytes = 0;
+  for (const auto& one : workspaces) bytes += static_cast<std::uint64_t>(one.bytes);
+  return bytes;
+}
+
 Bytes encode(const Metadata& metadata) {
   Writer w;
   w.u32(format);
@@ -154,6 +160,12 @@ Bytes encode(const Metadata& metadata) {
   w.string(metadata.compiler);
   w.list(metadata.launches, [](Writer& out, const LaunchInfo& v) { write(out, v); });
   w.list(metadata.tensors, [](Writer& out, const TensorInfo& v) { write(out, v); });
+  w.list(metadata.workspaces, [](Writer& out, const WorkspaceInfo& v) {
+    out.string(v.name);
+    out.enumeration(v.dtype);
+    write(out, v.shape);
+    out.i64(v.bytes);
+  });
   w.list(metadata.shared_tiles, [](Writer& out, const SharedTile& v) { write(out, v); });
   w.list(metadata.lds_rows, [](Writer& out, const LdsRow& v) { write(out, v); });
   w.i64(metadata.lds_conflict_cycles);
@@ -177,6 +189,15 @@ Result<Metadata> decode_metadata(ByteView bytes) {
   metadata.compiler = r.string();
   metadata.launches = r.list<LaunchInfo>(read_launch);
   metadata.tensors = r.list<TensorInfo>(read_tensor);
+  metadata.workspaces = r.list<WorkspaceInfo>([](Reader& in) {
+    WorkspaceInfo v;
+    v.name = in.string();
+    v.dtype = in.enumeration(dtype_last);
+    v.shape = read_integers(in);
+    v.bytes = in.i64();
+    if (v.bytes < 0) in.fail();
+    return v;
+  });
   metadata.shared_tiles = r.list<SharedTile>(read_shared_tile);
   metadata.lds_rows = r.list<LdsRow>(read_lds_row);
   metadata.lds_conflict_cycles = r.i64();

@@ -42,6 +42,12 @@ struct TensorInfo {                        // one argument of the program, in or
   bool may_alias = false;
   std::int64_t bytes = 0;                  // that a launch may touch, from the base
 };
+struct WorkspaceInfo {                     // memory that the device gives a launch, an argument behind the tensors
+  std::string name;
+  DType dtype = DType::f32;
+  std::vector<std::int64_t> shape;
+  std::int64_t bytes = 0;
+};
 struct SharedTile {                        // a row of explain's table
   std::int64_t launch = 0;                 // index of its launch
   int tile = -1;                           // index of the bound tile; names come from the request's program
@@ -66,6 +72,7 @@ struct Metadata {
   std::string program, target, compiler;   // compiler: its identity in words, "hipRTC 6.4 (…)"
   std::vector<LaunchInfo> launches;
   std::vector<TensorInfo> tensors;
+  std::vector<WorkspaceInfo> workspaces;
   std::vector<SharedTile> shared_tiles;
   std::vector<LdsRow> lds_rows;
   std::int64_t lds_conflict_cycles = 0;    // Σ over lds_rows of cost - active phases
@@ -75,6 +82,7 @@ struct Metadata {
   std::int64_t attempt = 0;                // which lowering candidate it is
   double compile_ms = 0;                   // in the worker, lowering to object
   std::uint32_t elf_flags = 0;
+  [[nodiscard]] std::uint64_t workspace_bytes() const;  // of a launch
 };
 Bytes encode(const Metadata& metadata);
 Result<Metadata> decode_metadata(ByteView bytes);

@@ -213,8 +213,7 @@ Result<std::string> print_kernel(const kernel::Program& program, const kernel::L
     return Error(ErrorCode::internal, "a launch without grid or waves");
   Context context(program, launch, target);
   context.ranges.grid = launch.grid;
-  for (const auto& tensor : program.tensors)
-    context.global_barriers = context.global_barriers || tensor.access == Access::readwrite;
+  context.global_barriers = reads_what_it_writes(launch, program.tensors.size());
   KILN_CHECK(print_roles(context));
   const std::string threads = std::to_string(launch.threads);
   std::string out = "extern \"C\" " + (launch.waves_per_simd > 0 ? "KILN_KERNEL_WAVES(" + threads + ", " +

@@ -21,7 +21,7 @@ Result<Session::VerifyResult> Verification::verify(const bound::Program& program
                                                    const std::vector<Session::VerifyArgument>& before,
                                                    const std::vector<Session::VerifyArgument>& after, Deadline deadline,
                                                    CancelToken cancel) const {
-  const auto count = program.tensors.size();
+  const auto count = program.arguments();
   if (before.size() != count || after.size() != count)
     return Error(ErrorCode::invalid_argument, "verify takes " + std::to_string(count) + " arguments before and after");
   reference::RunRequest request;

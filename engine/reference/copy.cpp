@@ -111,6 +111,13 @@ bool Machine::watch_blocks(int tensor, std::int64_t offset, bool writes, const S
   return fail(block_race(place_, tensor_name(place_, tensor), owner_indices(side, at), writes, other));
 }
 
+// A workspace's elements are written before they are read.
+bool Machine::mark_workspace(int tensor, std::int64_t offset, bool writes, const Side& side, const Indices& at) {
+  auto& written = tensors_[static_cast<std::size_t>(tensor)].written[static_cast<std::size_t>(offset)];
+  if (writes) written = 1;
+  return written != 0 || fail(unwritten_workspace(place_, tensor_name(place_, tensor), owner_indices(side, at)));
+}
+
 Status Machine::copy_in(const bound::Copy& copy, const Side& from, const Side& to, const Window& window) {
   auto& tensor = tensors_[static_cast<std::size_t>(from.id)];
   auto& tile = tiles_[static_cast<std::size_t>(to.id)];
@@ -140,9 +147,10 @@ Status Machine::copy_in(const bound::Copy& copy, const Side& from, const Side& t
       double scale = 0;
       if (j >= low && j < high) {
         const auto offset = source_base + j * from_stride;
-        if (!tensor.blocks.empty()) {
+        if (!tensor.blocks.empty() || !tensor.written.empty()) {
           if (!at.empty()) at.back() = j;
-          const bool sound = watch_blocks(from.id, offset, false, from, at);
+          const bool sound = watch_blocks(from.id, offset, false, from, at) &&
+                             (tensor.written.empty() || mark_workspace(from.id, offset, false, from, at));
           if (!at.empty()) at.back() = 0;
           if (!sound) return std::move(*finding_);
         }
@@ -181,6 +189,7 @@ Status Machine::copy_out(const bound::Copy& copy, const Side& from, const Side& 
         if (!at.empty()) first.back() = j;
         if (!watch_blocks(to.id, offset, true, to, first)) return std::move(*finding_);
       }
+      if (!tensor.written.empty()) mark_workspace(to.id, offset, true, to, first);
       Value value = tile.values[static_cast<std::size_t>(place)];
       if (convert) value = convert(value, value, value);
       tensor.store(tensor.data + offset * tensor.element_bytes, value);

@@ -88,6 +88,15 @@ Error uninitialised(const Place& place, const std::string& tile, std::span<const
   return finding(place, std::move(d));
 }
 
+Error unwritten_workspace(const Place& place, const std::string& tensor, std::span<const std::int64_t> indices) {
+  Diagnostic d;
+  d.message = "workspace " + tensor + index_text(indices) + " is read before any block wrote it" + where(place);
+  d.expected = "an element that an earlier launch, or this block, has written";
+  d.found = "an uninitialised element";
+  d.hint = "write it first, or give the workspace \"zeroed\": true";
+  return finding(place, std::move(d));
+}
+
 Error map_race(const Place& place, const std::string& object, std::span<const std::int64_t> indices, bool writes,
                std::uint32_t other) {
   Diagnostic d;

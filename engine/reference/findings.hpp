@@ -33,6 +33,7 @@ Error out_of_range(const Place& place, const std::string& object, std::span<cons
 Error region_outside_tile(const Place& place, const std::string& tile, std::span<const std::int64_t> start,
                           std::span<const std::int64_t> end, std::span<const std::int64_t> extents);
 Error uninitialised(const Place& place, const std::string& tile, std::span<const std::int64_t> indices);
+Error unwritten_workspace(const Place& place, const std::string& tensor, std::span<const std::int64_t> indices);
 // Between iterations of the running map, and between blocks. `other`: the number of the one that it races with.
 Error map_race(const Place& place, const std::string& object, std::span<const std::int64_t> indices, bool writes,
                std::uint32_t other);

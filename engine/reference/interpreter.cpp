@@ -26,9 +26,10 @@ bool strides_overlap(const bound::Tensor& t) {
 }
 
 Status check_arguments(const bound::Program& program, std::span<const Argument> arguments) {
-  if (arguments.size() != program.tensors.size())
-    return argument_finding(std::min(arguments.size(), program.tensors.size()), "wrong number of arguments",
-                            std::to_string(program.tensors.size()) + " arguments", std::to_string(arguments.size()));
+  const auto count = program.arguments();
+  if (arguments.size() != count)
+    return argument_finding(std::min(arguments.size(), count), "wrong number of arguments",
+                            std::to_string(count) + " arguments", std::to_string(arguments.size()));
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto& tensor = program.tensors[i];
     const auto needed = static_cast<std::size_t>(tensor.scalar ? dtype_bytes(tensor.dtype) : tensor.bytes());
@@ -61,12 +62,24 @@ Status check_overlap(const bound::Program& program, std::span<const Argument> ar
   return {};
 }
 
-std::vector<TensorState> make_states(const bound::Program& program, std::span<const Argument> arguments) {
+// The interpreter's own memory for a program's workspace.
+struct OwnMemory {
+  std::vector<std::vector<std::uint8_t>> bytes;
+  std::vector<std::vector<double>> scales;
+};
+
+std::vector<TensorState> make_states(const bound::Program& program, std::span<const Argument> arguments,
+                                     OwnMemory& own) {
   std::vector<TensorState> states;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
+  for (std::size_t i = 0; i < program.tensors.size(); ++i) {
     auto& state = states.emplace_back();
     state.tensor = &program.tensors[i];
-    state.data = arguments[i].data;
+    if (i < arguments.size()) {
+      state.data = arguments[i].data;
+    } else {
+      state.data = own.bytes.emplace_back(static_cast<std::size_t>(state.tensor->bytes())).data();
+      if (!state.tensor->zeroed) state.written.resize(static_cast<std::size_t>(state.tensor->elements_span()));
+    }
     state.element_bytes = dtype_bytes(state.tensor->dtype);
     state.load = bound::load_function(state.tensor->dtype);
     state.store = bound::store_function(state.tensor->dtype);
@@ -76,13 +89,15 @@ std::vector<TensorState> make_states(const bound::Program& program, std::span<co
 
 Status run_launches(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options,
                     std::vector<std::vector<double>>* error_scale) {
-  auto states = make_states(program, arguments);
+  OwnMemory own;
+  auto states = make_states(program, arguments, own);
   if (error_scale) {
     error_scale->assign(arguments.size(), {});
     for (std::size_t i = 0; i < states.size(); ++i) {
       if (program.tensors[i].access == Access::read) continue;
-      (*error_scale)[i].resize(static_cast<std::size_t>(program.tensors[i].elements_span()));
-      states[i].scale = (*error_scale)[i].data();
+      auto& scale = i < arguments.size() ? (*error_scale)[i] : own.scales.emplace_back();
+      scale.resize(static_cast<std::size_t>(program.tensors[i].elements_span()));
+      states[i].scale = scale.data();
     }
   }
   Budget budget(options.steps_max > 0 ? options.steps_max : std::numeric_limits<std::int64_t>::max(), options.deadline,

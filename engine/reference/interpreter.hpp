@@ -29,11 +29,11 @@ struct RunOptions {
 //
 // Findings end the run: program_invalid with a diagnostic whose pointer is the statement's, its message with block,
 // iteration, indices, tensor or tile. They are: an element out of range, a region that leaves its tile, an uninitialised
-// tile element read, a race between iterations of a map (they are unordered: an element that one writes may be touched by
-// no other), a race between blocks of a launch (the same), a buffer too short, arguments that overlap although one is
-// written and not both are may_alias.
+// tile element read, a workspace element read that was not written (unless zeroed), a race between iterations of a map
+// (they are unordered: an element that one writes may be touched by no other), a race between blocks of a launch (the
+// same), a buffer too short, arguments that overlap although one is written and not both are may_alias.
 //
-// Requires: check(program) is fine.
+// Requires: check(program) is fine. `arguments` are those of the parameters: workspace is made here.
 // `error_scale`, when given, receives one f64 an element of each written tensor: Σ|a·b| behind the value where it came
 // from a gemm or a sum (0 elsewhere), carried through arithmetic (error_scale.hpp): what the tolerance needs. In the
 // arguments' order, empty for tensors that are only read.

@@ -99,7 +99,7 @@ const Candidate* candidate_of(const RunRequest& request, std::size_t tensor) {
 Result<std::vector<Block>> prepare(const bound::Program& program, const RunRequest& request) {
   std::vector<Block> blocks(request.arguments.size());
   const bool verify = !request.candidates.empty();
-  for (std::size_t i = 0; i < blocks.size() && i < program.tensors.size(); ++i) {
+  for (std::size_t i = 0; i < blocks.size() && i < program.arguments(); ++i) {
     const auto& memory = request.arguments[i];
     const auto what = name_of(program, i);
     const bool written = program.tensors[i].access != Access::read;
@@ -159,10 +159,10 @@ Result<RunReply> compare_all(const bound::Program& program, const RunRequest& re
 Result<RunReply> carry_out(const RunRequest& request, Deadline deadline) {
   KILN_TRY(const auto program, bound::decode(request.program));
   for (const auto& candidate : request.candidates)
-    if (candidate.tensor < 0 || static_cast<std::size_t>(candidate.tensor) >= program.tensors.size() ||
+    if (candidate.tensor < 0 || static_cast<std::size_t>(candidate.tensor) >= program.arguments() ||
         program.tensors[static_cast<std::size_t>(candidate.tensor)].access == Access::read)
       return Error(ErrorCode::invalid_argument, "a result to compare for a parameter that is not written");
-  if (request.arguments.size() == program.tensors.size() && !request.candidates.empty())
+  if (request.arguments.size() == program.arguments() && !request.candidates.empty())
     KILN_CHECK(refuse_shared(program, request.arguments));
   KILN_TRY(auto blocks, prepare(program, request));
   std::vector<Argument> arguments;

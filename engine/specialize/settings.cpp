@@ -238,6 +238,21 @@ class Params {
     context_.names.declare(param.name, std::move(named));
   }
 
+  void bind(const tile::Workspace& workspace) {
+    tile::Param param;
+    param.name = workspace.name;
+    param.pointer = workspace.pointer;
+    param.dtype = workspace.dtype;
+    param.shape = workspace.shape;
+    param.access = Access::readwrite;
+    param.when = workspace.when;
+    const std::size_t before = context_.tensors.size();
+    bind(param);
+    if (context_.tensors.size() == before) return;  // there is none, or its mistake is reported
+    context_.tensors.back().workspace = true;
+    context_.tensors.back().zeroed = workspace.zeroed;
+  }
+
  private:
   static Named scalar(const bound::Tensor& tensor, int id) {
     bound::Expr node;
@@ -334,6 +349,7 @@ std::vector<ResolvedBinding> bind_settings(BindContext& context, const tile::Pro
 void bind_params(BindContext& context, const tile::Program& program, const Bindings& bindings) {
   Params params(context, bindings);
   for (const auto& param : program.params) params.bind(param);
+  for (const auto& workspace : program.workspace) params.bind(workspace);
   for (const auto& [name, align] : bindings.align_bytes) {
     const auto known = [&, &n = name](const tile::Param& param) { return param.name == n && !param.scalar; };
     if (std::any_of(program.params.begin(), program.params.end(), known)) continue;

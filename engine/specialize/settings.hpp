@@ -12,7 +12,7 @@ namespace kiln::specialize {
 std::vector<ResolvedBinding> bind_settings(BindContext& context, const tile::Program& program, const Bindings& bindings,
                                            bool sample);
 
-// Makes `context.tensors` and declares the parameters.
+// Makes `context.tensors` and declares the parameters, then the workspace.
 void bind_params(BindContext& context, const tile::Program& program, const Bindings& bindings);
 
 }  // namespace kiln::specialize

@@ -45,13 +45,15 @@ class NodeCount {
   std::int64_t nodes(const bound::Fill& fill) { return of(fill.value); }
   std::int64_t nodes(const bound::Gemm&) { return 0; }
   std::int64_t nodes(const bound::Reduce&) { return 0; }
+  std::int64_t nodes(const bound::Scan&) { return 0; }
   std::int64_t nodes(const bound::Let& let) { return of(let.value); }
   std::int64_t nodes(const bound::If& branch) {
     return add(of(branch.condition), add(of(branch.then), of(branch.otherwise)));
   }
   std::int64_t nodes(const bound::Map& map) {
     std::int64_t count = 0;
-    for (const auto& item : map.body) count = add(count, 1 + all(item.indices) + of(item.value) + of(item.where));
+    for (const auto& item : map.body)
+      count = add(count, 1 + all(item.indices) + of(item.value) + of(item.compare) + of(item.where));
     return count;
   }
   std::int64_t nodes(const bound::For& loop) {
@@ -126,7 +128,7 @@ class Specializer {
   bool nothing_to_write() const {
     bool written = false;
     for (const auto& tensor : context_.tensors) {
-      if (tensor.scalar || tensor.access == Access::read) continue;
+      if (tensor.scalar || tensor.workspace || tensor.access == Access::read) continue;
       written = true;
       if (tensor.elements_span() > 0) return false;
     }
@@ -148,12 +150,18 @@ class Specializer {
                             {"the tiles of the launch have too many elements",
                              "at most " + std::to_string(bound::tile_elements_max), std::to_string(elements)});
     check_lds(launch);
+    for (const auto& state : context_.tiles) {
+      tile_names_.push_back(state.tile.name);
+      if (state.tile.space == Space::shared) shared_names_.push_back(state.tile.name);
+    }
     for (const auto& read : reads_of_written(context_.launch.body, context_.tensors.size()))
       context_.findings.add(read.pointer + "/value", About::structure,
                             {"a let reads '" + context_.tensors[static_cast<std::size_t>(read.tensor)].name +
                                  "', which this launch writes",
-                             "a tensor that the launch only reads", "", "read it in a map, or write it in another launch"});
-    if (NodeCount().of(context_.launch.body) > nodes_after_unrolling_max)
+                             "a tensor that the launch only reads", "",
+                             "read it in a map, or write it in another launch"});
+    nodes_ += NodeCount().of(context_.launch.body);
+    if (nodes_ > nodes_after_unrolling_max)
       context_.findings.add(
           launch.pointer + "/body", About::size,
           {"the program is larger than " + std::to_string(nodes_after_unrolling_max) + " nodes after unrolling", "", "",
@@ -189,11 +197,9 @@ class Specializer {
 
   void unknown_layouts() {
     for (const auto& [name, layout] : bindings_.layouts) {
-      const auto known = [&, &n = name](const TileState& state) { return state.tile.name == n; };
-      if (std::any_of(context_.tiles.begin(), context_.tiles.end(), known)) continue;
+      if (std::find(tile_names_.begin(), tile_names_.end(), name) != tile_names_.end()) continue;
       std::string tiles;
-      for (const auto& state : context_.tiles)
-        if (state.tile.space == Space::shared) tiles += (tiles.empty() ? "" : ", ") + state.tile.name;
+      for (const auto& shared : shared_names_) tiles += (tiles.empty() ? "" : ", ") + shared;
       context_.findings.add("/bindings/layouts/" + make_valid_utf8(name.substr(0, 64)), About::structure,
                             {"no tile is called '" + make_valid_utf8(name.substr(0, 64)) + "'",
                              tiles.empty() ? "" : "one of the shared tiles " + tiles});
@@ -204,6 +210,8 @@ class Specializer {
   const Bindings& bindings_;
   BindContext& context_;
   bool sample_;
+  std::int64_t nodes_ = 0;  // of all launches so far
+  std::vector<std::string> tile_names_, shared_names_;
 };
 
 Error failed(const tile::Program& program, Findings& findings, const target::Target& target) {

@@ -125,6 +125,7 @@ std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t s
   std::normal_distribution<double> normal;
   std::vector<Bytes> tensors;
   for (const auto& tensor : program.tensors) {
+    if (tensor.workspace) continue;
     const std::size_t size = tensor.scalar ? dtype_bytes(tensor.dtype) : tensor.bytes();
     if (tensor.access == Access::write) {
       tensors.emplace_back(size, std::uint8_t(0xff));  // NaN in every float type

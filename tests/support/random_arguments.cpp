@@ -32,6 +32,7 @@ std::vector<Bytes> random_arguments(const bound::Program& program, std::uint64_t
   std::normal_distribution<double> normal;
   std::vector<Bytes> arguments;
   for (const auto& tensor : program.tensors) {
+    if (tensor.workspace) continue;
     const std::size_t width = dtype_bytes(tensor.dtype);
     Bytes bytes(tensor.scalar ? width : tensor.bytes(), 0xff);
     const auto store = bound::store_function(tensor.dtype);

@@ -27,6 +27,7 @@ using UntilFree = std::shared_ptr<const void>;
 class HipDevice : public Device {
  public:
   HipDevice(Table table, int ordinal) : table_(std::move(table)), ordinal_(ordinal) {}
+  ~HipDevice() override { workspaces_->close(); }
   Status open();
   Result<DeviceInfo> info() override { return info_; }
   Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override;
@@ -50,6 +51,8 @@ class HipDevice : public Device {
   Result<OrderPtr> make_order(KernelId kernel, std::vector<LaunchArgument>& arguments, const LaunchSettings& settings);
   Status add_argument(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
   Status add_events(Order& order, const LaunchSettings& settings);
+  // Before the launch is in order, since the card's memory may take long. Null where the kernel needs none.
+  Result<std::vector<std::shared_ptr<const Workspace>>> take_workspaces(KernelId kernel);
   BufferId add(std::shared_ptr<const Buffer> buffer);
   void let_go(std::shared_ptr<const void> last, UntilFree until_free);
   EventId add(std::shared_ptr<const CardEvent> event);
@@ -69,6 +72,8 @@ class HipDevice : public Device {
   std::map<BufferId, std::shared_ptr<const Buffer>> buffers_;
   std::map<EventId, std::shared_ptr<const CardEvent>> events_;
   Gate gate_;
+  const std::shared_ptr<WorkspacePool> workspaces_ = std::make_shared<WorkspacePool>(
+      table_, [this](std::shared_ptr<const void> last) { releaser_.leave(std::move(last)); });
   std::vector<std::unique_ptr<Lane>> lanes_;   // only grows
   std::uint64_t next_id_ = 1;
   // Last: what it lets go uses the rest.
@@ -303,6 +308,23 @@ Result<OrderPtr> HipDevice::make_order(KernelId kernel, std::vector<LaunchArgume
   return order;
 }
 
+Result<std::vector<std::shared_ptr<const Workspace>>> HipDevice::take_workspaces(KernelId kernel) {
+  std::shared_ptr<const Kernel> found;
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto at = kernels_.find(kernel); at != kernels_.end()) found = at->second;
+  }
+  std::vector<std::shared_ptr<const Workspace>> taken;
+  if (found == nullptr || found->workspaces().empty()) return taken;
+  KILN_CHECK(choose());
+  for (const auto& info : found->workspaces()) {
+    auto one = workspaces_->take(static_cast<std::uint64_t>(info.bytes));
+    if (!one) return Error(one.error()).with("for the launch's workspace " + info.name);
+    taken.push_back(std::move(*one));
+  }
+  return taken;
+}
+
 Lane& HipDevice::lane_for(std::uint64_t stream) {
   for (const auto& lane : lanes_)
     if (lane->holds(stream)) return *lane;
@@ -315,13 +337,21 @@ Lane& HipDevice::lane_for(std::uint64_t stream) {
 
 LaunchId HipDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                            LaunchDone done) {
+  auto workspaces = take_workspaces(kernel);
   std::unique_lock lock(mutex_);
   const LaunchId id = next_id_++;
-  auto order = make_order(kernel, arguments, settings);
+  auto order = workspaces ? make_order(kernel, arguments, settings) : Result<OrderPtr>(workspaces.error());
   if (!order) {
     lock.unlock();
     done(std::move(order).error());
     return id;
+  }
+  for (auto& workspace : *workspaces) {
+    const auto address = reinterpret_cast<std::uint64_t>(workspace->pointer);
+    Bytes value(sizeof address);
+    std::memcpy(value.data(), &address, sizeof address);
+    (*order)->values.push_back(std::move(value));
+    (*order)->workspaces.push_back(std::move(workspace));
   }
   (*order)->id = id;
   (*order)->done = std::move(done);

@@ -10,20 +10,24 @@ namespace {
 constexpr std::int64_t argument_bytes_max = 4096;
 
 // The explicit arguments must be the program's, one for one.
-Status check_arguments(const compile::LaunchInfo& launch, const std::vector<compile::TensorInfo>& tensors) {
+Status check_arguments(const compile::LaunchInfo& launch, const compile::Metadata& metadata) {
+  const auto& tensors = metadata.tensors;
+  const std::size_t count = tensors.size() + metadata.workspaces.size();
   const auto corrupt = [&](const std::string& what) {
     return Error(ErrorCode::corrupt, "kernel " + launch.symbol + ": " + what);
   };
   std::size_t next = 0;
   for (const auto& argument : launch.arguments) {
     if (argument.kind.starts_with("hidden_")) continue;
-    if (next == tensors.size()) return corrupt("it has more arguments than the program");
-    const auto& tensor = tensors[next++];
-    const std::int64_t wanted = tensor.scalar ? tensor.bytes : 8;
+    if (next == count) return corrupt("it has more arguments than the program");
+    const bool tensor = next < tensors.size();
+    const auto& name = tensor ? tensors[next].name : metadata.workspaces[next - tensors.size()].name;
+    const std::int64_t wanted = tensor && tensors[next].scalar ? tensors[next].bytes : 8;
+    ++next;
     if (argument.size != wanted || argument.offset < 0 || argument.offset > argument_bytes_max - wanted)
-      return corrupt("its argument " + tensor.name + " has another size or place than the program's");
+      return corrupt("its argument " + name + " has another size or place than the program's");
   }
-  if (next != tensors.size()) return corrupt("it has fewer arguments than the program");
+  if (next != count) return corrupt("it has fewer arguments than the program");
   if (launch.grid.size() != 3 || launch.threads < 1 || launch.threads > 1024) return corrupt("bad launch description");
   for (const std::int64_t extent : launch.grid)
     if (extent < 0 || extent > 0x7fffffff) return corrupt("a grid that no card takes");
@@ -40,7 +44,7 @@ Result<std::shared_ptr<const Kernel>> Kernel::load(const Table& table, const com
                  card.full);
   KILN_TRY(const auto code, compile::read_code_object(object));
   KILN_CHECK(compile::check_code_object(code, made_for));
-  for (const auto& launch : metadata.launches) KILN_CHECK(check_arguments(launch, metadata.tensors));
+  for (const auto& launch : metadata.launches) KILN_CHECK(check_arguments(launch, metadata));
   std::shared_ptr<Kernel> kernel(new Kernel(table));
   kernel->metadata_ = metadata;
   kernel->metadata_.source.clear();

@@ -20,8 +20,10 @@ class Kernel {
   ~Kernel();
   Kernel(const Kernel&) = delete;
   [[nodiscard]] const std::vector<compile::TensorInfo>& tensors() const { return metadata_.tensors; }
+  [[nodiscard]] const std::vector<compile::WorkspaceInfo>& workspaces() const { return metadata_.workspaces; }
   [[nodiscard]] std::size_t launches() const { return metadata_.launches.size(); }
-  // Submits launch `index`; `values` are the tensors' in order: 8 bytes of device address, or a scalar's bytes.
+  // Submits launch `index`; `values` are the tensors' and then the workspaces', in order: 8 bytes of device address, or a
+  // scalar's bytes.
   Status submit(std::size_t index, const std::vector<Bytes>& values, Stream stream) const;
 
  private:

@@ -32,6 +32,7 @@ template <class Orders> OrderPtr take(Orders& orders, LaunchId launch) {
 
 void Order::let_go() {
   uses.clear();
+  workspaces.clear();
   waits.clear();
   record.reset();
   kernel.reset();
@@ -237,6 +238,10 @@ Status Lane::submit_grids(Flight& flight) {
   stop_late(flight);
   for (const auto& use : order.uses) KILN_CHECK(use.buffer->copy_in(stream_, use.offset, use.bytes));
   KILN_CHECK(table_.check(table_.hipEventRecord(flight.begin, stream_), "hipEventRecord"));
+  for (const auto& workspace : order.workspaces) {   // zeroed, or at least nothing that another launch has left
+    if (workspace->bytes == 0) continue;
+    KILN_CHECK(table_.check(table_.hipMemsetAsync(workspace->pointer, 0, workspace->bytes, stream_), "hipMemsetAsync"));
+  }
   for (std::size_t i = 0; i < order.kernel->launches() && !order.cancelled.load(); ++i) {
     KILN_CHECK(order.kernel->submit(i, order.values, stream_));
     stop_late(flight);

@@ -15,6 +15,7 @@
 #include "engine/device/hip/hip_buffer.hpp"
 #include "engine/device/hip/hip_kernel.hpp"
 #include "engine/device/hip/ipc_memory.hpp"
+#include "engine/device/hip/workspace.hpp"
 
 namespace kiln::device::hip {
 
@@ -28,7 +29,8 @@ struct Order {
   LaunchId id = 0;
   std::shared_ptr<const Kernel> kernel;
   std::vector<Use> uses;
-  std::vector<Bytes> values;
+  std::vector<std::shared_ptr<const Workspace>> workspaces;
+  std::vector<Bytes> values;                  // of the tensors, then of the workspaces
   LaunchSettings settings;
   std::vector<std::shared_ptr<const CardEvent>> waits;
   std::shared_ptr<const CardEvent> record;

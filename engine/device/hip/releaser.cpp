@@ -26,6 +26,13 @@ void Releaser::let_go(std::shared_ptr<const void> last) {
   changed_.wait_for(lock, caller_waits, [&] { return gone_ >= mine; });
 }
 
+void Releaser::leave(std::shared_ptr<const void> last) {
+  const std::lock_guard lock(mutex_);
+  queue_.push_back({std::move(last), std::chrono::steady_clock::now()});
+  ++added_;
+  changed_.notify_all();
+}
+
 void Releaser::serve() {
   std::unique_lock lock(mutex_);
   for (;;) {

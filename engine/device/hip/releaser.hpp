@@ -24,6 +24,8 @@ class Releaser {
   Releaser(const Releaser&) = delete;
   // Any thread. Waits until it is gone, but not for long.
   void let_go(std::shared_ptr<const void> last);
+  // The same without waiting.
+  void leave(std::shared_ptr<const void> last);
 
  private:
   void serve();

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <deque>
 #include <fstream>
 #include <map>
@@ -29,6 +30,11 @@ struct Kernel {
   std::unique_ptr<LoadedObject> object;
 };
 
+struct Free {
+  void operator()(void* memory) const { std::free(memory); }
+};
+using Workspace = std::unique_ptr<void, Free>;
+
 // One launch from submission to completion; its grids run one after the other.
 struct Order {
   LaunchId id = 0;
@@ -36,7 +42,8 @@ struct Order {
   std::shared_ptr<const Kernel> kernel;
   std::vector<std::shared_ptr<const Buffer>> buffers;  // kept mapped
   std::vector<Bytes> scalars;
-  std::vector<void*> arguments;
+  std::vector<Workspace> workspaces;
+  std::vector<void*> arguments;  // the tensors', then the workspaces'
   std::size_t grid = 0;  // the one that runs
   std::atomic<std::uint8_t> cancelled{0};
   std::chrono::steady_clock::time_point submitted;
@@ -102,6 +109,7 @@ class HostDevice : public Device {
   Result<OrderPtr> make_order(KernelId kernel, const LaunchSettings& settings,
                               std::vector<LaunchArgument> arguments);
   Result<void*> argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
+  static Status add_workspace(Order& order, const compile::WorkspaceInfo& info);
   void begin_grid(const OrderPtr& order);
   void grid_finished(const OrderPtr& order, Status status);
   void withdraw(const OrderPtr& order);
@@ -217,7 +225,22 @@ Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, const Launc
     KILN_TRY(void* const pointer, argument_pointer(*order, tensors[i], arguments[i]));
     order->arguments.push_back(pointer);
   }
+  for (const auto& info : order->kernel->metadata.workspaces) KILN_CHECK(add_workspace(*order, info));
   return order;
+}
+
+// Zeros, whatever the program asks for: a launch sees nothing that another one has left. Large ones cost nothing until
+// they are touched.
+Status HostDevice::add_workspace(Order& order, const compile::WorkspaceInfo& info) {
+  constexpr std::size_t align = 64;
+  Workspace memory(std::calloc(static_cast<std::size_t>(info.bytes) + align, 1));
+  if (memory == nullptr)
+    return Error(ErrorCode::out_of_memory,
+                 "no memory for the launch's workspace " + info.name + " of " + std::to_string(info.bytes) + " bytes");
+  const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
+  order.arguments.push_back(reinterpret_cast<void*>((address + align - 1) / align * align));
+  order.workspaces.push_back(std::move(memory));
+  return ok();
 }
 
 LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
@@ -291,6 +314,7 @@ void HostDevice::complete(const OrderPtr& order, Status status) {
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - order->submitted).count();
   // The buffers are let go before anybody hears of it: they may be unmapped then.
   order->buffers.clear();
+  order->workspaces.clear();
   order->kernel.reset();
   if (!status)
     order->done(std::move(status).error());

@@ -109,7 +109,30 @@ bool check_buffer_store(Wave& wave, const Instruction& instruction, const Writte
   return true;
 }
 
+// Two f32 operations: op_sel and op_sel_hi say which register of a pair each one reads, and may say the same.
+bool takes_pairs(std::string_view name) {
+  return name == "v_pk_fma_f32" || name == "v_pk_mul_f32" || name == "v_pk_add_f32";
+}
+
+bool check_pairs(Wave& wave, const Instruction& instruction, const Written& written) {
+  for (int n = 0; n < 3; ++n) {
+    Source one = instruction.src[n];
+    if (one.registers < 2) {
+      if (!check_operand(wave, instruction, one, written)) return false;
+      continue;
+    }
+    one.registers = 1;
+    const bool low = (instruction.op_sel >> n & 1) != 0, high = (instruction.op_sel_hi >> n & 1) != 0;
+    for (const bool second : {false, true}) {
+      one.index = instruction.src[n].index + (second ? 1 : 0);
+      if ((low == second || high == second) && !check_operand(wave, instruction, one, written)) return false;
+    }
+  }
+  return true;
+}
+
 bool check_operands(Wave& wave, const Instruction& instruction, const Written& written) {
+  if (takes_pairs(name_of(instruction))) return check_pairs(wave, instruction, written);
   if (is_buffer_store(instruction)) return check_buffer_store(wave, instruction, written);
   const bool first_moves = moves(instruction, false), second_moves = moves(instruction, true);
   for (const Source& source : instruction.src)

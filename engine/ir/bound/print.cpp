@@ -140,6 +140,11 @@ class Printer {
     line(depth, text);
     for (const auto& item : m.body) {
       if (item.let >= 0) line(depth + 1, "let " + variable(item.let) + " = " + expr(*item.value));
+      else if (item.atomic != tile::AtomicOp::none)
+        line(depth + 1, (item.old >= 0 ? "let " + variable(item.old) + " = " : "") + "atomic " +
+                            tile::atomic_op_name(item.atomic) + " " + tensor(item.target) + "[" + exprs(item.indices) +
+                            "], " + expr(*item.value) + (item.compare ? " if " + expr(*item.compare) : "") +
+                            (item.where ? " where " + expr(*item.where) : ""));
       else
         line(depth + 1, (item.tensor ? tensor(item.target) : tile(item.target)) + "[" + exprs(item.indices) +
                             "] = " + expr(*item.value) + (item.where ? " where " + expr(*item.where) : ""));
@@ -148,6 +153,10 @@ class Printer {
   void write(const Reduce& r, int depth) {
     line(depth, "reduce " + tile(r.to) + (r.accumulate ? " += " : " = ") + tile::reduce_op_name(r.op) + " of " +
                     tile(r.from) + " over axis " + std::to_string(r.axis));
+  }
+  void write(const Scan& s, int depth) {
+    line(depth, "scan " + tile(s.to) + " = " + tile::reduce_op_name(s.op) + " of " + tile(s.from) + " along axis " +
+                    std::to_string(s.axis) + (s.reverse ? " reverse" : ""));
   }
   void write(const For& f, int depth) {
     std::string text =
@@ -176,7 +185,8 @@ class Printer {
 std::string tensor_line(const Tensor& t, std::size_t number) {
   const auto name = or_number(t.name, 'p', static_cast<std::int64_t>(number));
   if (t.scalar) return "scalar " + name + ": " + dtype_name(t.dtype) + "\n";
-  return "tensor " + name + ": " + dtype_name(t.dtype) + list_text(t.shape) + " strides " + list_text(t.strides) + " " +
+  const std::string kind = t.workspace ? t.zeroed ? "zeroed workspace " : "workspace " : "tensor ";
+  return kind + name + ": " + dtype_name(t.dtype) + list_text(t.shape) + " strides " + list_text(t.strides) + " " +
          access_name(t.access) + " align " + std::to_string(t.align_bytes) + (t.may_alias ? " may_alias" : "") + "\n";
 }
 

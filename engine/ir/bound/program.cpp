@@ -125,6 +125,11 @@ std::int64_t Tensor::elements_span() const {
   return span;
 }
 
+std::size_t Program::arguments() const {
+  return static_cast<std::size_t>(
+      std::count_if(tensors.begin(), tensors.end(), [](const Tensor& tensor) { return !tensor.workspace; }));
+}
+
 std::int64_t block_count(const std::vector<std::int64_t>& grid) {
   if (std::find(grid.begin(), grid.end(), 0) != grid.end()) return 0;
   std::int64_t count = 1;

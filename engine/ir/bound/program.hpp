@@ -52,7 +52,7 @@ ExprPtr make_binary(Op op, ExprPtr a, ExprPtr b);
 ExprPtr fold(Expr node);
 inline bool is_constant(const Expr& e) { return e.kind == Expr::Kind::integer || e.kind == Expr::Kind::real; }
 
-struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true
+struct Tensor {           // one parameter, in order; scalars have rank 0 and scalar == true; behind them the workspace
   std::string name;
   DType dtype = DType::f32;
   bool scalar = false;
@@ -60,6 +60,8 @@ struct Tensor {           // one parameter, in order; scalars have rank 0 and sc
   Access access = Access::read;
   std::int64_t align_bytes = 16;             // alignment class of base and pitch: 1, 2, 4, 8, 16 (part of the binding)
   bool may_alias = false;
+  bool workspace = false;                    // the engine's own for a launch: no argument
+  bool zeroed = false;                       // workspace: holds 0 before the first launch; else nothing that may be read
   [[nodiscard]] std::int64_t elements_span() const;  // 1 + Σ (shape-1)*stride; 0 when any extent is 0
   [[nodiscard]] std::int64_t bytes() const { return elements_span() * dtype_bytes(dtype); }
 };
@@ -105,6 +107,9 @@ struct MapItem {
   std::vector<ExprPtr> indices;
   ExprPtr value;                             // of the target's dtype / the variable's type
   ExprPtr where;                             // set: a boolean, without which nothing of the item happens; null: true
+  tile::AtomicOp atomic = tile::AtomicOp::none;  // on a tensor: updates the element with `value`, at once
+  ExprPtr compare;                           // cas
+  int old = -1;                              // atomic: variable that gets what the element was; -1: none
 };
 struct Map {
   std::vector<int> index;                    // variable ids
@@ -112,6 +117,7 @@ struct Map {
   std::vector<MapItem> body;
 };
 struct Reduce { tile::ReduceOp op = tile::ReduceOp::sum; int from = 0, to = 0; int axis = 0; bool accumulate = false; };
+struct Scan { tile::ReduceOp op = tile::ReduceOp::sum; int from = 0, to = 0; int axis = 0; bool reverse = false; };
 struct For {
   int var = 0;
   ExprPtr from, to, step;                    // step: a positive integer constant
@@ -124,7 +130,7 @@ struct Let { int var = 0; ExprPtr value; };              // uniform over the blo
 
 struct Stmt {
   std::string pointer;                       // into the tile program; for diagnostics only, not part of the key
-  std::variant<Copy, Fill, Gemm, Map, Reduce, For, If, Let> node;
+  std::variant<Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let> node;
 };
 
 struct Launch {
@@ -139,7 +145,8 @@ struct Program {
   std::string name;
   std::string target;                        // full target string, "gfx942:sramecc+:xnack-", "host:avx512"
   std::vector<Tensor> tensors;
-  std::vector<Launch> launches;
+  std::vector<Launch> launches;              // run in order
+  [[nodiscard]] std::size_t arguments() const;  // tensors that are no workspace: the first ones
 };
 
 // Canonical typed encoding, deterministic. `with_names` false leaves out the names of tensors, tiles and variables and

@@ -8,7 +8,7 @@
 namespace kiln::tile {
 namespace {
 
-constexpr std::size_t tensor_rank_max = 8, declarations_max = 256, candidates_max = 64;
+constexpr std::size_t tensor_rank_max = 8, declarations_max = 256, candidates_max = 64, launches_max = 64;
 constexpr std::int64_t size_max = (std::int64_t(1) << 31) - 1;
 constexpr const char* version = "tile/1";
 
@@ -156,6 +156,20 @@ Tunable read_tunable(ReadContext& context, const std::string& name, const JsonNo
   return tunable;
 }
 
+Workspace read_workspace(ReadContext& context, const JsonNode& node, const std::string& pointer) {
+  Workspace workspace;
+  workspace.pointer = pointer;
+  FieldReader fields(context, node, pointer, "a workspace");
+  if (const JsonNode* name = fields.required("name"))
+    workspace.name = read_declared(context, *name, fields.pointer("name"));
+  workspace.dtype = fields.text("dtype");
+  workspace.shape = fields.texts("shape", tensor_rank_max);
+  workspace.zeroed = fields.boolean("zeroed", false);
+  workspace.when = fields.text_or_absent("when");
+  fields.finish();
+  return workspace;
+}
+
 Launch read_launch(ReadContext& context, const JsonNode& node, const std::string& pointer) {
   Launch launch;
   launch.pointer = pointer;
@@ -180,13 +194,19 @@ void read_list_fields(ReadContext& context, FieldReader& fields, Program& progra
   const JsonNode* constraints = fields.optional("constraints");
   if (constraints && !(constraints->kind == JsonNode::Kind::array && constraints->items.empty()))
     program.constraints = fields.texts_or_absent("constraints", declarations_max);
+  if (const JsonNode* workspace = fields.optional("workspace")) {
+    if (workspace->kind != JsonNode::Kind::array || workspace->items.size() > declarations_max)
+      context.mistake(fields.pointer("workspace"), "'workspace' is an array of tensors", "at most 256 objects",
+                      describe(*workspace));
+    for (std::size_t i = 0; i < workspace->items.size() && i < declarations_max; ++i)
+      program.workspace.push_back(
+          read_workspace(context, workspace->items[i], pointer_to(fields.pointer("workspace"), i)));
+  }
   if (const JsonNode* launches = fields.required("launches")) {
-    if (launches->kind != JsonNode::Kind::array || launches->items.empty())
-      context.mistake(fields.pointer("launches"), "'launches' is an array of launches", "one launch",
+    if (launches->kind != JsonNode::Kind::array || launches->items.empty() || launches->items.size() > launches_max)
+      context.mistake(fields.pointer("launches"), "'launches' is an array of launches", "1 to 64 launches",
                       describe(*launches));
-    if (launches->items.size() > 1)
-      context.not_yet(pointer_to(fields.pointer("launches"), 1), "a second launch", "make it a program of its own");
-    for (std::size_t i = 0; i < launches->items.size() && i < 8; ++i)
+    for (std::size_t i = 0; i < launches->items.size() && i < launches_max; ++i)
       program.launches.push_back(read_launch(context, launches->items[i], pointer_to(fields.pointer("launches"), i)));
   }
 }
@@ -212,7 +232,6 @@ void read_top(ReadContext& context, const JsonNode& root, Program& program) {
                      });
   }
   read_list_fields(context, fields, program);
-  fields.not_yet("workspace", "workspace");
   fields.not_yet("schedule", "a schedule");
   fields.finish();
 }

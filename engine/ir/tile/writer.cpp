@@ -57,6 +57,7 @@ class ProgramWriter {
     params(program.params);
     if (!program.tunables.empty()) tunables(program.tunables);
     if (!program.constraints.empty()) fields("constraints", program.constraints);
+    if (!program.workspace.empty()) workspace(program.workspace);
     json_.key("launches");
     json_.open('[');
     for (const auto& launch : program.launches) {
@@ -168,6 +169,22 @@ class ProgramWriter {
     json_.close(']');
   }
 
+  void workspace(const std::vector<Workspace>& list) {
+    json_.key("workspace");
+    json_.open('[');
+    for (const auto& one : list) {
+      json_.item();
+      json_.open('{');
+      field("name", one.name);
+      field("dtype", one.dtype);
+      fields("shape", one.shape);
+      flag("zeroed", one.zeroed);
+      field("when", one.when);
+      json_.close('}');
+    }
+    json_.close(']');
+  }
+
   void tunables(const std::vector<Tunable>& tunables) {
     json_.key("tunables");
     json_.open('{');
@@ -248,9 +265,12 @@ class ProgramWriter {
       } else {
         std::string target = item.target;
         for (std::size_t i = 0; i < item.indices.size(); ++i) target += (i ? ", " : "[") + expression(item.indices[i]);
-        field("set", target + "]");
+        if (item.atomic != AtomicOp::none) field("atomic", atomic_op_name(item.atomic));
+        field(item.atomic == AtomicOp::none ? "set" : "to", target + "]");
       }
       field("value", item.value);
+      field("compare", item.compare);
+      if (!item.old.empty()) field("old", item.old);
       field("where", item.where);
       json_.close('}');
     }
@@ -263,6 +283,14 @@ class ProgramWriter {
     field("to", reduce.to);
     field("axis", reduce.axis);
     flag("accumulate", reduce.accumulate);
+  }
+  void statement(const Scan& scan) {
+    field("op", "scan");
+    field("kind", reduce_op_name(scan.op));
+    field("from", scan.from);
+    field("to", scan.to);
+    field("axis", scan.axis);
+    flag("reverse", scan.reverse);
   }
   void statement(const For& loop) {
     static constexpr const char* kinds[] = {"serial", "unrolled", "pipelined"};

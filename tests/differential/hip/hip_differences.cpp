@@ -74,8 +74,11 @@ std::string hip_differences(const bound::Program& program, const target::Target&
     auto module = HipModule::compile(*text, lowered->program, target, KILN_SOURCE_DIR);
     if (!module) return which + to_text(module.error());
     auto got = arguments;
+    for (std::size_t i = got.size(); i < program.tensors.size(); ++i)   // workspace
+      got.emplace_back(static_cast<std::size_t>(program.tensors[i].bytes()), program.tensors[i].zeroed ? 0 : 0xff);
     if (auto status = module->run({got.begin(), got.end()}, seed); !status)
       return which + to_text(status.error()) + "\n" + kernel::print(lowered->program);
+    got.resize(arguments.size());
     if (const auto wrong = wrong_elements(program, got, want, scale); !wrong.empty()) return which + wrong;
   }
   return "";

@@ -156,6 +156,18 @@ TEST(RegisterChecks, LowHalfOfWideSums) {
   EXPECT_EQ(wave.finds(zeros('v', 1, 2) + "v_mad_i64_i32 v[4:5], s[0:1], v0, v1, v[2:3]"), "v0");
 }
 
+TEST(RegisterChecks, RegistersOfPairsThatAreChosen) {
+  CheckedWave wave("gfx942");
+  const std::string both = "v_pk_mul_f32 v[4:5], v[0:1], v[2:3]\n";
+  EXPECT_EQ(wave.finds(zeros('v', 0, 3) + both), "");
+  EXPECT_EQ(wave.finds(zeros('v', 0, 2) + both), "v3");
+  EXPECT_EQ(wave.finds(zeros('v', 0, 2) + "v_pk_mul_f32 v[4:5], v[0:1], v[2:3] op_sel_hi:[1,0]\n"), "");
+  EXPECT_EQ(wave.finds(zeros('v', 0, 1) + zeros('v', 3, 3) + "v_pk_add_f32 v[4:5], v[0:1], v[2:3] op_sel:[0,1]\n"), "");
+  EXPECT_EQ(wave.finds("s_mov_b32 s2, 0\n" + zeros('v', 0, 1) + "v_pk_fma_f32 v[4:5], v[0:1], s[2:3], v[0:1] op_sel_hi:[1,0,1]\n"),
+            "");
+  EXPECT_EQ(wave.finds("s_mov_b32 s2, 0\n" + zeros('v', 0, 1) + "v_pk_fma_f32 v[4:5], v[0:1], s[2:3], v[0:1]\n"), "s3");
+}
+
 TEST(RegisterChecks, ReadsOfOneLane) {
   CheckedWave wave("gfx942");
   const std::string third = "s_mov_b64 exec, 8\n v_mov_b32 v0, 0\n s_mov_b64 exec, -1\n";   // lane 3 alone is written
