@@ -39,6 +39,8 @@ struct GlobalUse {
       if (item.let < 0 && item.tensor) written[static_cast<std::size_t>(item.target)] = true;
       expressions(item.indices);
       expression(item.value);
+      expression(item.compare);
+      expression(item.where);
     }
   }
   void operator()(const kernel::For& node) {

@@ -1,4 +1,6 @@
 // Fill and map: every lane does its registers, one after the other.
+#include <set>
+
 #include "engine/emit/hip_context.hpp"
 #include "engine/ir/bound/symbols.hpp"
 
@@ -19,8 +21,63 @@ Status print_fill_lds(Context& context, int id, const std::string& value) {
   return ok();
 }
 
-Status print_let(Context& context, const bound::MapItem& item, const MapPoint& point) {
-  KILN_TRY(const Text value, render(context, *item.value, &point));
+const char* atomic_function(tile::AtomicOp op) {
+  switch (op) {
+    case tile::AtomicOp::add: return "atomic_add";
+    case tile::AtomicOp::max: return "atomic_max";
+    case tile::AtomicOp::min: return "atomic_min";
+    case tile::AtomicOp::bit_or: return "atomic_or";
+    case tile::AtomicOp::bit_and: return "atomic_and";
+    case tile::AtomicOp::bit_xor: return "atomic_xor";
+    case tile::AtomicOp::exchange: return "atomic_exchange";
+    case tile::AtomicOp::cas: return "atomic_cas";
+    case tile::AtomicOp::none: break;
+  }
+  return "";
+}
+
+// bf16 values are bits: what updates them is told by a name of its own.
+Status print_atomic(Context& context, const bound::MapItem& item, const MapPoint& point, const std::string& value) {
+  const bound::Tensor& tensor = context.program.tensors[item.target];
+  const std::string type = element_type(tensor.dtype), old = "v" + std::to_string(item.old);
+  if (tensor.elements_span() == 0) return ok();
+  const bool half = dtype_bytes(tensor.dtype) == 2;
+  if (half && (tensor.align_bytes < 4 || tensor.elements_span() % 2 != 0))
+    return Error(ErrorCode::unsupported, "not yet: an atomic on " + tensor.name + ", whose 16-bit elements do not fill words: "
+                                         "its base must be aligned to 4 bytes and its elements an even number");
+  std::string compare;
+  if (item.compare) {
+    KILN_TRY(const Text text, render(context, *item.compare, &point));
+    compare = ", " + cast_to(type, text.text);
+  }
+  KILN_TRY(const ElementPlace place, tensor_place(context, tensor, item.indices, &point));
+  const std::string name = tensor.dtype == DType::bf16 ? "atomic_add_bf16"
+                                                       : atomic_function(item.atomic) + ("<" + type + ">");
+  context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + (item.old >= 0 ? old + " = " : "") + name + "(p" +
+               std::to_string(item.target) + ", " + cast_to("i64", place.offset) + ", " + cast_to(type, value) + compare +
+               ");");
+  return ok();
+}
+
+// Lets that decide about addresses, by themselves or through others: what they load is loaded once.
+void collect_once(const Expr& expr, bool decides, std::set<int>& once) {
+  if (decides && expr.kind == Expr::Kind::variable) once.insert(static_cast<int>(expr.integer));
+  const bool element = expr.kind == Expr::Kind::tile || expr.kind == Expr::Kind::tensor;
+  for (const auto& arg : expr.args) collect_once(*arg, decides || element, once);
+}
+std::set<int> lets_loaded_once(const kernel::Map& map) {
+  std::set<int> once;
+  for (auto item = map.body.rbegin(); item != map.body.rend(); ++item) {
+    for (const auto& index : item->indices) collect_once(*index, true, once);
+    collect_once(*item->value, item->let >= 0 && once.contains(item->let), once);
+    if (item->compare) collect_once(*item->compare, false, once);
+    if (item->where) collect_once(*item->where, false, once);
+  }
+  return once;
+}
+
+Status print_let(Context& context, const bound::MapItem& item, const MapPoint& point, bool once) {
+  KILN_TRY(const Text value, render(context, *item.value, &point, once));
   const auto range = context.range(*item.value);
   if (range) context.ranges.variables[item.let] = *range;
   context.ranges.assumptions.set_condition(item.let, *item.value);
@@ -32,6 +89,7 @@ Status print_let(Context& context, const bound::MapItem& item, const MapPoint& p
 
 Status print_set(Context& context, const bound::MapItem& item, const MapPoint& point) {
   KILN_TRY(const Text value, render(context, *item.value, &point));
+  if (item.atomic != tile::AtomicOp::none) return print_atomic(context, item, point, value.text);
   if (item.tensor) {
     const bound::Tensor& tensor = context.program.tensors[item.target];
     if (most_of(context, bound::elements_span(tensor)) == 0) return ok();
@@ -56,8 +114,12 @@ Status print_set(Context& context, const bound::MapItem& item, const MapPoint& p
 }
 
 // What stands behind the condition may be proved from it.
-Status print_item(Context& context, const bound::MapItem& item, const MapPoint& point) {
-  if (item.let >= 0) return print_let(context, item, point);
+Status print_item(Context& context, const bound::MapItem& item, const MapPoint& point, bool once) {
+  if (item.let >= 0) return print_let(context, item, point, once);
+  if (item.old >= 0) {
+    const std::string type = element_type(context.program.tensors[item.target].dtype);
+    context.line(type + " v" + std::to_string(item.old) + " = " + type + "(0);");
+  }
   if (!item.where) return print_set(context, item, point);
   KILN_TRY(const Text where, render(context, *item.where, &point));
   context.line("if (" + where.text + ") {");
@@ -96,6 +158,7 @@ Status print_fill(Context& context, const kernel::Fill& fill) {
 
 Status print_map(Context& context, const kernel::Map& map) {
   const auto saved = context.ranges;
+  const auto once = lets_loaded_once(map);
   MapPoint point;
   for (std::size_t i = 0; i < map.index.size(); ++i) {
     std::vector<std::int64_t> weights(map.index.size(), 0);
@@ -108,7 +171,8 @@ Status print_map(Context& context, const kernel::Map& map) {
     for (std::size_t i = 0; i < map.index.size(); ++i) point.registers[map.index[i]] = place[i];
     context.line("{");
     ++context.depth;
-    for (const auto& item : map.body) KILN_CHECK(print_item(context, item, point));
+    for (const auto& item : map.body)
+      KILN_CHECK(print_item(context, item, point, item.let >= 0 && once.contains(item.let)));
     --context.depth;
     context.line("}");
   }

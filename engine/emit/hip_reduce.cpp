@@ -22,6 +22,7 @@ struct Combiner {
       case ReduceOp::max: case ReduceOp::absmax: return operation(Op::max, type, {a, b});
       case ReduceOp::any: return std::string("bool(" + a + " | " + b + ")");
       case ReduceOp::all: return std::string("bool(" + a + " & " + b + ")");
+      case ReduceOp::argmax: case ReduceOp::argmin: break;
     }
     return Error(ErrorCode::internal, "reduction of unknown kind");
   }

@@ -11,15 +11,6 @@ using bound::Expr;
 using bound::ExprPtr;
 using Kind = Expr::Kind;
 
-// Where an access goes and which lanes may do it.
-struct Evaluator::Access {
-  enum class Form : std::uint8_t { uniform, contiguous, scattered } form = Form::uniform;
-  Value offset;         // bytes: i64, or a vector of them when scattered
-  Value scalar_inside;  // i1; empty: inside
-  Value lane_inside;    // i1 a lane; empty: inside
-  bool once = false;
-};
-
 void visit_accesses(const Expr& expr, const std::function<void(const Expr&)>& visit) {
   if (expr.kind == Kind::tile || expr.kind == Kind::tensor) visit(expr);
   for (const auto& arg : expr.args) visit_accesses(*arg, visit);
@@ -33,7 +24,8 @@ Value limited(Context& ctx, std::int64_t extent, const std::vector<ExprPtr>& lim
 
 Value Evaluator::variable(int id) {
   if (const auto let = lets_.find(id); let != lets_.end()) {
-    if (at_base_ && let->second.value.type.lanes > 1) return value(*let->second.expr);
+    if (at_base_ && let->second.value.type.lanes > 1)
+      return let->second.expr ? value(*let->second.expr) : ir_.extract(let->second.value, 0);
     return let->second.value;
   }
   if (lanes_ && lanes_->variable == id) {
@@ -60,7 +52,7 @@ std::optional<std::int64_t> Evaluator::lane_step(const Expr& expr) const {
       const int id = static_cast<int>(expr.integer);
       if (const auto let = lets_.find(id); let != lets_.end()) {
         if (let->second.value.type.lanes == 1) return 0;
-        return expr.type == DType::index ? lane_step(*let->second.expr) : std::nullopt;
+        return expr.type == DType::index && let->second.expr ? lane_step(*let->second.expr) : std::nullopt;
       }
       return id == lanes_->variable ? 1 : 0;
     }

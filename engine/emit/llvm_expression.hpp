@@ -33,16 +33,24 @@ class Evaluator {
   Value uniform_value(const bound::Expr& expr);  // with the lane variable at its lane-0 value: a scalar
   Value index_value(const bound::Expr& expr);    // uniform; memory that it reads is read exactly once
   void let(int variable, const bound::ExprPtr& expr);
-  void store(const bound::MapItem& item, bool checked);  // where its condition holds
+  void store(const bound::MapItem& item, bool checked);   // where its condition holds
+  void update(const bound::MapItem& item, bool checked);  // an atomic (llvm_atomic.cpp), where its condition holds
   // By how much the expression grows from lane to lane; nothing: not by a constant.
   std::optional<std::int64_t> lane_step(const bound::Expr& expr) const;
 
  private:
   struct Let {
-    bound::ExprPtr expr;
+    bound::ExprPtr expr;  // null: an atomic's old value, which is not made again
     Value value;
   };
-  struct Access;
+  // Where an access goes and which lanes may do it.
+  struct Access {
+    enum class Form : std::uint8_t { uniform, contiguous, scattered } form = Form::uniform;
+    Value offset;         // bytes: i64, or a vector of them when scattered
+    Value scalar_inside;  // i1; empty: inside
+    Value lane_inside;    // i1 a lane; empty: inside
+    bool once = false;
+  };
 
   void set(const bound::MapItem& item, bool checked);
   Value variable(int id);

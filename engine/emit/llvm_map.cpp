@@ -19,7 +19,9 @@ class MapPrinter {
     for (const auto& item : map.body) {
       if (item.let >= 0)
         lets_.insert(item.let);
-      else
+      else if (item.old >= 0)
+        lets_.insert(item.old);
+      if (item.let < 0)
         written_.insert({item.tensor, item.target});
     }
     const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(map.extent.back(), 2));
@@ -57,6 +59,7 @@ void MapPrinter::find_checked() {
   for (const auto& item : map_.body) {
     if (item.where) visit_accesses(*item.where, note);
     visit_accesses(*item.value, note);
+    if (item.compare) visit_accesses(*item.compare, note);
     for (const auto& index : item.indices) visit_accesses(*index, note);
     target_checked_.push_back(item.let < 0 && flag());
   }
@@ -109,6 +112,7 @@ void MapPrinter::run() {
   for (const auto& item : map_.body) {
     if (item.where) hoist(*item.where, ahead, true);
     hoist(*item.value, ahead, !item.where);
+    if (item.compare) hoist(*item.compare, ahead, !item.where);
     for (const auto& index : item.indices) hoist(*index, ahead, !item.where);
   }
   const std::int64_t extent = map_.extent.back(), full = extent / lanes_ * lanes_;
@@ -130,6 +134,8 @@ void MapPrinter::items(const Value& base, const Value& mask) {
     const auto& item = map_.body[i];
     if (item.let >= 0)
       evaluator.let(item.let, item.value);
+    else if (item.atomic != tile::AtomicOp::none)
+      evaluator.update(item, target_checked_[i]);
     else
       evaluator.store(item, target_checked_[i]);
   }

@@ -185,12 +185,17 @@ class Walk {
     if (reduce.accumulate) read(reduce.to, true, R"(fill it before, or leave out "accumulate")");
     write_whole(reduce.to);
   }
+  void visit(const bound::Scan& scan) {
+    read(scan.from, true, "fill it, copy into it or set it in an earlier statement");
+    write_whole(scan.to);
+  }
   void visit(const bound::Map& map) {
     if (std::find(map.extent.begin(), map.extent.end(), 0) != map.extent.end()) return;  // no iteration
     items_set_.clear();
     for (const auto& item : map.body) {
       if (item.where) read_expression(*item.where, true, &map);
       read_expression(*item.value, !item.where, &map);
+      if (item.compare) read_expression(*item.compare, !item.where, &map);
       for (const auto& index : item.indices) read_expression(*index, !item.where, &map);
       if (item.let >= 0 || item.tensor) continue;
       use(item.target);

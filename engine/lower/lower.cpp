@@ -7,6 +7,7 @@
 #include "engine/lower/amd/amd.hpp"
 #include "engine/lower/host/host.hpp"
 #include "engine/lower/initial_values.hpp"
+#include "engine/lower/simple_statements.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -50,10 +51,14 @@ Error refused(const Error& findings) {
 Result<Lowered> lower(const bound::Program& given, const target::Target& target, int attempt, Budget& budget) {
   if (attempt < 0) return Error(ErrorCode::invalid_argument, "lowering attempts count from 0");
   std::vector<Decision> decisions;
-  KILN_TRY(const auto with_fills, with_initial_values(given, decisions));
-  const bound::Program& program = with_fills ? *with_fills : given;
+  const auto simple = with_simple_statements(given, decisions);
+  KILN_TRY(const auto with_fills, with_initial_values(simple ? *simple : given, decisions));
+  const bound::Program& program = with_fills ? *with_fills : simple ? *simple : given;
   KILN_TRY(Lowered lowered, target.is_host() ? host::lower_host(program, target, attempt, budget)
                                              : amd::lower_amd(program, target, attempt, budget));
+  for (std::size_t i = 0; i < given.launches.size(); ++i)  // tiles of our own are nobody's
+    for (auto& storage : lowered.program.launches[i].storages)
+      if (storage.tile >= static_cast<int>(given.launches[i].tiles.size())) storage.tile = -1;
   if (Status status = kernel::verify(lowered.program, target); !status) return refused(status.error());
   lowered.decisions.insert(lowered.decisions.begin(), decisions.begin(), decisions.end());
   return lowered;

@@ -137,6 +137,7 @@ class Collector {
       };
       if (item.where) kernel::for_each_node(*item.where, collect);
       kernel::for_each_node(*item.value, collect);
+      if (item.compare) kernel::for_each_node(*item.compare, collect);
       for (const auto& index : item.indices) kernel::for_each_node(*index, collect);
       for (const auto* read : reads) {
         elements(path, LdsOperation::read, map, static_cast<int>(read->integer), read->args);

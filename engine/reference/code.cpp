@@ -24,13 +24,21 @@ class CodeBook::Compiler {
         emit(Step::move, item.let).a = compile(*item.value);
         continue;
       }
-      const auto to_next = item.where ? jump_unless(*item.where) : -1;
+      const auto to_next = item.where ? jump_unless_it_happens(item) : -1;
       std::vector<std::int32_t> places;
       for (const auto& index : item.indices) places.push_back(compile(*index));
       const auto value = compile(*item.value);
-      auto& store = emit(item.tensor ? Step::store_tensor : Step::store_tile, 0);
-      store.a = value;
-      address(store, item.target, places, item.tensor);
+      if (item.atomic != tile::AtomicOp::none) {
+        const auto compare = item.compare ? compile(*item.compare) : value;
+        auto& update = emit(Step::update_tensor, item.old >= 0 ? item.old : temporary());
+        update.a = value, update.b = compare;
+        update.atomic = item.atomic;
+        address(update, item.target, places, true);
+      } else {
+        auto& store = emit(item.tensor ? Step::store_tensor : Step::store_tile, 0);
+        store.a = value;
+        address(store, item.target, places, item.tensor);
+      }
       if (to_next >= 0) code_.instructions[static_cast<std::size_t>(to_next)].target = here();
     }
     return std::move(code_);
@@ -38,8 +46,12 @@ class CodeBook::Compiler {
 
  private:
   // The jump, whose target is still to be set.
-  std::int32_t jump_unless(const Expr& condition) {
-    const auto value = compile(condition);
+  std::int32_t jump_unless_it_happens(const bound::MapItem& item) {
+    if (item.old >= 0) {
+      const auto zero = is_float(item.value->type) ? bound::real_value(0) : bound::integer_value(0);
+      emit(Step::move, item.old).a = book_.new_register(zero);
+    }
+    const auto value = compile(*item.where);
     emit(Step::jump_if_zero, 0).a = value;
     return here() - 1;
   }

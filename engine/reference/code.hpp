@@ -20,11 +20,13 @@ enum class Step : std::uint8_t {
   jump_if_zero, jump_if_set,  // on a, a boolean
   load_tile, load_tensor,     // to = object[indices]
   store_tile, store_tensor,   // object[indices] = a
+  update_tensor,              // to = object[indices], which becomes what `atomic` makes of it with a and b
 };
 
 struct Instruction {
   Step step = Step::apply;
   DType from = DType::index, type = DType::index;
+  tile::AtomicOp atomic = tile::AtomicOp::none;
   bool watched = false;           // loads and stores of what the map writes
   std::int32_t to = 0, a = 0, b = 0, c = 0;   // registers
   std::int32_t object = 0;        // tile or tensor id

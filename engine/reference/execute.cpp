@@ -1,4 +1,8 @@
 // The inner loop: runs one Code. Everything here is per element.
+#include <algorithm>
+#include <cmath>
+
+#include "engine/ir/bound/atomic.hpp"
 #include "engine/reference/machine.hpp"
 
 namespace kiln::reference {
@@ -35,10 +39,13 @@ std::int64_t Machine::locate(const Instruction& in, const Code& code, const std:
   return offset;
 }
 
-bool Machine::watch_map(EpochWatch& watch, bool writes, const Instruction& in, const Code& code, bool tensor) {
+bool Machine::watch_map(EpochWatch& watch, Touch touch, const Instruction& in, const Code& code, bool tensor) {
   const auto who = static_cast<std::uint32_t>(place_.iteration);
   auto& now = watch.at(epoch_);
-  const auto other = writes ? now.written_by(who) : now.read_by(who);
+  const bool writes = touch != Touch::read;
+  const auto other = touch == Touch::update  ? now.updated_by(who)
+                     : touch == Touch::write ? now.written_by(who)
+                                             : now.read_by(who);
   if (other == Watch::none) return true;
   const auto rank = tensor ? program_.tensors[static_cast<std::size_t>(in.object)].shape.size()
                            : launch_.tiles[static_cast<std::size_t>(in.object)].shape.size();
@@ -51,7 +58,7 @@ template <bool scaled> bool Machine::load_tile(const Instruction& in, const Code
   const auto offset = locate(in, code, tile.tile->shape, nullptr, false);
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
-  if (in.watched && check_races_ && !watch_map(tile.watch[at], false, in, code, false)) return false;
+  if (in.watched && check_races_ && !watch_map(tile.watch[at], Touch::read, in, code, false)) return false;
   if (!tile.written[at])
     return fail(uninitialised(place_, tile_name(place_, in.object), tile_indices(*tile.tile, offset)));
   book_.registers[static_cast<std::size_t>(in.to)] = tile.values[at];
@@ -64,7 +71,7 @@ template <bool scaled> bool Machine::store_tile(const Instruction& in, const Cod
   const auto offset = locate(in, code, tile.tile->shape, nullptr, false);
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
-  if (check_races_ && !watch_map(tile.watch[at], true, in, code, false)) return false;
+  if (check_races_ && !watch_map(tile.watch[at], Touch::write, in, code, false)) return false;
   tile.values[at] = book_.registers[static_cast<std::size_t>(in.a)];
   tile.written[at] = 1;
   if constexpr (scaled) tile.scale[at] = book_.scales[static_cast<std::size_t>(in.a)];
@@ -76,7 +83,7 @@ template <bool scaled> bool Machine::load_tensor(const Instruction& in, const Co
   const auto offset = locate(in, code, tensor.extents, &tensor.strides, true);
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
-  if (in.watched && check_races_ && !watch_map(tensor.watch[at], false, in, code, true)) return false;
+  if (in.watched && check_races_ && !watch_map(tensor.watch[at], Touch::read, in, code, true)) return false;
   if (!tensor.blocks.empty())
     if (const auto other = tensor.blocks[at].read_by(block_number_); other != Watch::none)
       return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()),
@@ -94,7 +101,7 @@ template <bool scaled> bool Machine::store_tensor(const Instruction& in, const C
   const auto offset = locate(in, code, tensor.extents, &tensor.strides, true);
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
-  if (check_races_ && !watch_map(tensor.watch[at], true, in, code, true)) return false;
+  if (check_races_ && !watch_map(tensor.watch[at], Touch::write, in, code, true)) return false;
   if (!tensor.blocks.empty())
     if (const auto other = tensor.blocks[at].written_by(block_number_); other != Watch::none)
       return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()),
@@ -102,6 +109,44 @@ template <bool scaled> bool Machine::store_tensor(const Instruction& in, const C
   if (!tensor.written.empty()) tensor.written[at] = 1;
   tensor.store(tensor.data + offset * tensor.element_bytes, book_.registers[static_cast<std::size_t>(in.a)]);
   if constexpr (scaled) tensor.scale[at] = book_.scales[static_cast<std::size_t>(in.a)];
+  return true;
+}
+
+// One after the other: whatever their order on a device, each is done at once. Outside the tensor nothing is.
+template <bool scaled> bool Machine::update_tensor(const Instruction& in, const Code& code) {
+  auto& tensor = tensors_[static_cast<std::size_t>(in.object)];
+  const auto indices = indices_of(in, code, tensor.tensor->shape.size());
+  for (std::size_t axis = 0; axis < indices.size(); ++axis) {
+    if (indices[axis] >= 0 && indices[axis] < tensor.tensor->shape[axis]) continue;
+    book_.registers[static_cast<std::size_t>(in.to)] =
+        is_float(tensor.tensor->dtype) ? bound::real_value(0) : bound::integer_value(0);
+    if constexpr (scaled) book_.scales[static_cast<std::size_t>(in.to)] = 0;
+    return true;
+  }
+  const auto offset = locate(in, code, tensor.tensor->shape, &tensor.tensor->strides, true);
+  if (offset < 0) return false;
+  const auto at = static_cast<std::size_t>(offset);
+  if (check_races_ && !watch_map(tensor.watch[at], Touch::update, in, code, true)) return false;
+  if (!tensor.blocks.empty())
+    if (const auto other = tensor.blocks[at].updated_by(block_number_); other != Watch::none)
+      return fail(block_race(place_, tensor_name(place_, in.object), indices_of(in, code, tensor.tensor->shape.size()),
+                             true, other));
+  if (!tensor.written.empty() && tensor.written[at] == 0)
+    return fail(unwritten_workspace(place_, tensor_name(place_, in.object),
+                                    indices_of(in, code, tensor.tensor->shape.size())));
+  auto* const data = tensor.data + offset * tensor.element_bytes;
+  const Value old = tensor.load(data), value = book_.registers[static_cast<std::size_t>(in.a)];
+  tensor.store(data, bound::atomic_result(in.atomic, tensor.tensor->dtype, old, value,
+                                          book_.registers[static_cast<std::size_t>(in.b)]));
+  book_.registers[static_cast<std::size_t>(in.to)] = old;
+  if constexpr (scaled) {
+    const double before = tensor.scale ? tensor.scale[at] : 0.0, with = book_.scales[static_cast<std::size_t>(in.a)];
+    book_.scales[static_cast<std::size_t>(in.to)] = before;
+    if (tensor.scale && is_float(tensor.tensor->dtype))
+      tensor.scale[at] = in.atomic == tile::AtomicOp::add
+                             ? finite_scale(before + with + std::fabs(value.real) + (before == 0 ? std::fabs(old.real) : 0))
+                             : std::max(before, with);
+  }
   return true;
 }
 
@@ -138,6 +183,7 @@ template <bool scaled> bool Machine::execute(const Code& code) {
       case Step::load_tensor: if (!load_tensor<scaled>(*in, code)) return false; break;
       case Step::store_tile: if (!store_tile<scaled>(*in, code)) return false; break;
       case Step::store_tensor: if (!store_tensor<scaled>(*in, code)) return false; break;
+      case Step::update_tensor: if (!update_tensor<scaled>(*in, code)) return false; break;
     }
   }
   return true;

@@ -42,6 +42,7 @@ class Machine {
   Status run_node(const bound::Gemm& gemm);
   Status run_node(const bound::Map& map);
   Status run_node(const bound::Reduce& reduce);
+  Status run_node(const bound::Scan& scan);
   Status run_node(const bound::For& loop);
   Status run_node(const bound::If& condition);
   Status run_node(const bound::Let& let);
@@ -60,6 +61,8 @@ class Machine {
 
   // reduce.cpp
   Status reduce_row(const bound::Reduce& reduce, std::int64_t outer, std::int64_t inner, std::int64_t stride);
+  Status scan_row(const bound::Scan& scan, std::int64_t first, std::int64_t stride);
+  Status place_row(const bound::Reduce& reduce, std::int64_t first, std::int64_t place, std::int64_t stride);
   Status check_written(int tile, std::int64_t offset);
   Status check_all_written(int tile);
 
@@ -78,10 +81,12 @@ class Machine {
   template <bool scaled> bool load_tensor(const Instruction& in, const Code& code);
   template <bool scaled> bool store_tile(const Instruction& in, const Code& code);
   template <bool scaled> bool store_tensor(const Instruction& in, const Code& code);
+  template <bool scaled> bool update_tensor(const Instruction& in, const Code& code);
   // The element's place in its owner, -1 with a finding when an index is out of range.
   std::int64_t locate(const Instruction& in, const Code& code, const std::vector<std::int64_t>& extents,
                       const std::vector<std::int64_t>* strides, bool tensor);
-  bool watch_map(EpochWatch& watch, bool writes, const Instruction& in, const Code& code, bool tensor);
+  enum class Touch : std::uint8_t { read, write, update };
+  bool watch_map(EpochWatch& watch, Touch touch, const Instruction& in, const Code& code, bool tensor);
   std::vector<std::int64_t> indices_of(const Instruction& in, const Code& code, std::size_t rank) const;
   bool fail(Error error);
 

@@ -50,6 +50,7 @@ void add_integer(ReduceOp op, DType type, Total& total, Value x) {
     case ReduceOp::min: return combine(Op::min);
     case ReduceOp::any: return combine(Op::logical_or);
     case ReduceOp::all: return combine(Op::logical_and);
+    case ReduceOp::argmax: case ReduceOp::argmin: return;  // place_row's
   }
 }
 
@@ -104,6 +105,75 @@ Status Machine::reduce_row(const bound::Reduce& reduce, std::int64_t first, std:
   return {};
 }
 
+// The first of the largest (smallest) elements; a NaN is larger and smaller than everything, the first one wins.
+Status Machine::place_row(const bound::Reduce& reduce, std::int64_t first, std::int64_t place, std::int64_t stride) {
+  auto& from = tiles_[static_cast<std::size_t>(reduce.from)];
+  auto& to = tiles_[static_cast<std::size_t>(reduce.to)];
+  const DType type = from.tile->dtype;
+  const auto beats = bound::function(reduce.op == ReduceOp::argmax ? Op::gt : Op::lt, type);
+  const auto extent = from.tile->shape[static_cast<std::size_t>(reduce.axis)];
+  Value best = bound::integer_value(0);
+  std::int64_t found = 0;
+  for (std::int64_t i = 0; i < extent; ++i) {
+    const auto offset = first + i * stride;
+    KILN_CHECK(check_written(reduce.from, offset));
+    const Value x = from.values[static_cast<std::size_t>(offset)];
+    const bool nan = is_float(type) && std::isnan(x.real), best_nan = is_float(type) && std::isnan(best.real);
+    if (i > 0 && (best_nan || !(nan || beats(x, best, best).integer != 0))) continue;
+    best = x;
+    found = i;
+  }
+  const auto goal = static_cast<std::size_t>(place);
+  to.values[goal] = bound::integer_value(found);
+  to.written[goal] = 1;
+  if (with_scale_) to.scale[goal] = 0;
+  return {};
+}
+
+Status Machine::scan_row(const bound::Scan& scan, std::int64_t first, std::int64_t stride) {
+  auto& from = tiles_[static_cast<std::size_t>(scan.from)];
+  auto& to = tiles_[static_cast<std::size_t>(scan.to)];
+  const DType type = from.tile->dtype;
+  const bool floats = is_float(type);
+  const auto extent = from.tile->shape[static_cast<std::size_t>(scan.axis)];
+  Total total;
+  for (std::int64_t i = 0; i < extent; ++i) {
+    const auto offset = first + (scan.reverse ? extent - 1 - i : i) * stride;
+    KILN_CHECK(check_written(scan.from, offset));
+    const auto at = static_cast<std::size_t>(offset);
+    const Value x = from.values[at];
+    const double scale = with_scale_ ? from.scale[at] : 0.0;
+    if (i == 0) {
+      total = {x, scale};
+      if (floats && scan.op == ReduceOp::sum) total.scale = finite_scale(scale + std::fabs(x.real));
+    } else if (floats) {
+      add_float(scan.op, total, x.real, scale);
+    } else {
+      add_integer(scan.op, type, total, x);
+    }
+    to.values[at] = floats ? bound::real_value(bound::round_real(type, total.value.real)) : total.value;
+    to.written[at] = 1;
+    if (with_scale_) to.scale[at] = floats ? total.scale : 0.0;
+  }
+  return {};
+}
+
+Status Machine::run_node(const bound::Scan& scan) {
+  const auto& shape = tiles_[static_cast<std::size_t>(scan.from)].tile->shape;
+  const auto axis = static_cast<std::size_t>(scan.axis);
+  std::int64_t outer = 1, inner = 1;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i < axis) outer *= shape[i];
+    if (i > axis) inner *= shape[i];
+  }
+  for (std::int64_t o = 0; o < outer; ++o)
+    for (std::int64_t i = 0; i < inner; ++i) {
+      KILN_CHECK(budget_.spend(shape[axis]));
+      KILN_CHECK(scan_row(scan, o * shape[axis] * inner + i, inner));
+    }
+  return {};
+}
+
 Status Machine::run_node(const bound::Reduce& reduce) {
   const auto& shape = tiles_[static_cast<std::size_t>(reduce.from)].tile->shape;
   const auto axis = static_cast<std::size_t>(reduce.axis);
@@ -115,7 +185,9 @@ Status Machine::run_node(const bound::Reduce& reduce) {
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i) {
       KILN_CHECK(budget_.spend(shape[axis]));
-      KILN_CHECK(reduce_row(reduce, o * shape[axis] * inner + i, o * inner + i, inner));
+      const std::int64_t first = o * shape[axis] * inner + i, place = o * inner + i;
+      const bool finds = reduce.op == ReduceOp::argmax || reduce.op == ReduceOp::argmin;
+      KILN_CHECK(finds ? place_row(reduce, first, place, inner) : reduce_row(reduce, first, place, inner));
     }
   return {};
 }

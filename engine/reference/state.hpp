@@ -11,15 +11,29 @@
 
 namespace kiln::reference {
 
-// Who wrote and who read an element: an iteration of a map, or a block of a launch, by number. At most one writer is
-// ever kept, since a second one is a finding.
+// Who wrote, read and atomically updated an element: an iteration of a map, or a block of a launch, by number. At most
+// one writer is ever kept, since a second one is a finding.
 struct Watch {
   static constexpr std::uint32_t none = 0xffffffff;
-  std::uint32_t writer = none, reader = none, second_reader = none;
+  std::uint32_t writer = none, reader = none, second_reader = none, updater = none, second_updater = none;
 
+  // Somebody else who updated it, or `none`.
+  [[nodiscard]] std::uint32_t updated_by_other(std::uint32_t who) const {
+    return updater != none && updater != who ? updater : second_updater;
+  }
+  // Marks an atomic: any number of them are fine, beside a plain access of another they are not.
+  std::uint32_t updated_by(std::uint32_t who) {
+    if (writer != none && writer != who) return writer;
+    if (reader != none && reader != who) return reader;
+    if (second_reader != none) return second_reader;
+    if (updater == none) updater = who;
+    else if (updater != who) second_updater = who;
+    return none;
+  }
   // Marks a read. The number of the writer that it races with, or `none`.
   std::uint32_t read_by(std::uint32_t who) {
     if (writer != none && writer != who) return writer;
+    if (const auto other = updated_by_other(who); other != none) return other;
     if (reader == none) reader = who;
     else if (reader != who) second_reader = who;
     return none;
@@ -29,6 +43,7 @@ struct Watch {
     if (writer != none && writer != who) return writer;
     if (reader != none && reader != who) return reader;
     if (second_reader != none) return second_reader;
+    if (const auto other = updated_by_other(who); other != none) return other;
     writer = who;
     return none;
   }

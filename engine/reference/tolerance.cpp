@@ -109,9 +109,11 @@ class Survey {
         for (const auto& item : map->body) {
           expr(*item.value);
           if (item.where) expr(*item.where);
+          if (item.atomic == tile::AtomicOp::add) add(*map, item);
         }
       if (const auto* fill = std::get_if<bound::Fill>(&s.node)) expr(*fill->value);
       if (const auto* reduce = std::get_if<bound::Reduce>(&s.node)) add(*reduce);
+      if (const auto* scan = std::get_if<bound::Scan>(&s.node)) add(*scan);
       if (const auto* let = std::get_if<bound::Let>(&s.node)) {
         expr(*let->value);
         ranges.set(let->var, let->value->type == DType::index ? ranges.of(*let->value) : std::nullopt);
@@ -158,11 +160,39 @@ class Survey {
   }
   void add(const bound::Reduce& reduce) {
     const auto& from = launch_->tiles[static_cast<std::size_t>(reduce.from)];
-    if (!is_float(from.dtype)) return;
+    if (!is_float(from.dtype) || reduce.op == tile::ReduceOp::argmax || reduce.op == tile::ReduceOp::argmin) return;
     arithmetic = reduces = true;
     inexact = inexact || reduce.op == tile::ReduceOp::sum || reduce.op == tile::ReduceOp::prod;
     if (reduce.op == tile::ReduceOp::sum)
       contraction(from.shape[static_cast<std::size_t>(reduce.axis)], reduce.to, reduce.accumulate);
+  }
+  void add(const bound::Scan& scan) {
+    const auto& from = launch_->tiles[static_cast<std::size_t>(scan.from)];
+    if (!is_float(from.dtype)) return;
+    arithmetic = true;
+    inexact = inexact || scan.op == tile::ReduceOp::sum || scan.op == tile::ReduceOp::prod;
+    if (scan.op == tile::ReduceOp::sum) contraction(from.shape[static_cast<std::size_t>(scan.axis)], scan.to, false);
+  }
+  static bool mentions(const bound::MapItem& item, Expr::Kind kind, std::int64_t which) {
+    const auto in = [&](const auto& self, const Expr& e) -> bool {
+      return (e.kind == kind && e.integer == which) ||
+             std::any_of(e.args.begin(), e.args.end(), [&](const auto& arg) { return self(self, *arg); });
+    };
+    return std::any_of(item.indices.begin(), item.indices.end(), [&](const auto& e) { return in(in, *e); });
+  }
+  // Sums in an order of their own: as long as the iterations and blocks that may meet in one element.
+  void add(const bound::Map& map, const bound::MapItem& item) {
+    const DType type = program_.tensors[static_cast<std::size_t>(item.target)].dtype;
+    if (!is_float(type)) return;
+    arithmetic = inexact = true;
+    double k = 1;
+    for (std::size_t i = 0; i < map.index.size(); ++i)
+      if (!mentions(item, Expr::Kind::variable, map.index[i])) k *= static_cast<double>(map.extent[i]);
+    for (std::int64_t axis = 0; axis < 3; ++axis)
+      if (!mentions(item, Expr::Kind::block, axis)) k *= static_cast<double>(launch_->grid[static_cast<std::size_t>(axis)]);
+    for (const auto& loop : loops_) k *= std::max(1.0, loop.trips);
+    spec_.k = std::max(spec_.k, static_cast<std::int64_t>(std::min(k, 1e15)));
+    spec_.accumulator_unit = std::max(spec_.accumulator_unit, unit_roundoff(type));
   }
   void expr(const Expr& e) {
     const bool operation = e.kind == Expr::Kind::unary || e.kind == Expr::Kind::binary || e.kind == Expr::Kind::call;

@@ -167,14 +167,6 @@ bool ExpressionBinder::element_indices(const Expr& expr, const bound::Extents& s
       good = false;
       continue;
     }
-    if (index.reads_elements) {
-      mistake(arg, About::structure,
-              {"not yet: an index that depends on an element (gather) is part of the design, and this version "
-               "does not have it",
-               "an index made of block ids, loop variables and indices of the map"});
-      good = false;
-      continue;
-    }
     const bool is_tile = node.kind == bound::Expr::Kind::tile;
     if (axis < shape.size() && leaves(index, range_of(context_, shape[axis]), is_tile && conditional_ == 0)) {
       const Range extent = range_of(context_, shape[axis]);

@@ -1,6 +1,7 @@
 // Binding of `map`.
 #include <algorithm>
 
+#include "engine/ir/bound/atomic.hpp"
 #include "engine/specialize/map_writes.hpp"
 #include "engine/specialize/statement_binder.hpp"
 
@@ -52,10 +53,36 @@ bool StatementBinder::map_let(const tile::MapItem& item, MapState& state) {
   return true;
 }
 
+namespace {
+
+std::string target_pointer(const tile::MapItem& item) {
+  return item.pointer + (item.atomic == tile::AtomicOp::none ? "/set" : "/to");
+}
+
+}  // namespace
+
+bool StatementBinder::atomic_target(const tile::MapItem& item, const bound::Tensor& tensor) {
+  bool good = true;
+  const auto wrong = [&](const std::string& field, Finding finding) {
+    mistake(item.pointer + field, About::structure, std::move(finding));
+    good = false;
+  };
+  if (tensor.access != Access::readwrite)
+    wrong("/to", {"'" + item.target + "' is updated by an atomic", "access readwrite", access_name(tensor.access)});
+  if (!bound::atomic_takes(item.atomic, tensor.dtype))
+    wrong("/atomic", {std::string("atomic ") + tile::atomic_op_name(item.atomic) + " on " + dtype_name(tensor.dtype),
+                      "i32 u32 i64 u64 f32 f64, add also f16 and bf16; or, and, xor on integers"});
+  if (tensor.align_bytes < dtype_bytes(tensor.dtype))
+    wrong("/to", {"'" + item.target + "' is updated by an atomic and need not be aligned",
+                  "a base and pitches that are multiples of " + std::to_string(dtype_bytes(tensor.dtype)) + " bytes",
+                  std::to_string(tensor.align_bytes)});
+  return good;
+}
+
 // The tile or tensor that an item sets; its bound id is set by the caller once all is well.
 bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& bound, bound::Extents& shape,
                                  DType& dtype) {
-  const std::string pointer = item.pointer + "/set";
+  const std::string pointer = target_pointer(item);
   const Named* found = context_.names.find(item.target);
   if (found && found->kind == Named::Kind::tensor) {
     const bound::Tensor& tensor = context_.tensors[static_cast<std::size_t>(found->id)];
@@ -63,16 +90,40 @@ bool StatementBinder::map_target(const tile::MapItem& item, bound::MapItem& boun
     bound.target = found->id;
     shape = tensor.shape;
     dtype = tensor.dtype;
+    if (item.atomic != tile::AtomicOp::none) return atomic_target(item, tensor);
     if (tensor.access != Access::read) return true;
     mistake(pointer, About::structure, {"'" + item.target + "' may only be read", "access write or readwrite", "read"});
     return false;
   }
   TileState* state = tile(item.target, pointer, bound.target);
   if (!state) return false;
+  if (item.atomic != tile::AtomicOp::none) {
+    mistake(pointer, About::structure,
+            {"'" + item.target + "' is a tile", "an atomic updates an element of a tensor", "",
+             "combine elements of a tile with reduce"});
+    return false;
+  }
   state->written = true;
   shape = bound::extents_of(state->tile.shape);
   dtype = state->tile.dtype;
   return !state->failed;
+}
+
+// The variable that an atomic sets to what the element was.
+void StatementBinder::declare_old(const tile::MapItem& item, DType dtype, bound::MapItem& bound, MapState& state) {
+  bound.old = context_.new_variable(item.old, dtype);
+  bound::Expr element;  // it may be anything, as an element may
+  element.kind = bound::Expr::Kind::tensor;
+  element.type = dtype;
+  element.integer = bound.target;
+  element.args = bound.indices;
+  state.space.lets.emplace(bound.old, std::make_shared<const bound::Expr>(std::move(element)));
+  bound::Expr variable;
+  variable.kind = bound::Expr::Kind::variable;
+  variable.type = dtype;
+  variable.integer = bound.old;
+  context_.names.declare(item.old, typed_value(std::make_shared<const bound::Expr>(std::move(variable)),
+                                               range_of_type(dtype), true));
 }
 
 bool StatementBinder::map_indices(const tile::MapItem& item, const bound::Extents& shape, MapState& state,
@@ -82,16 +133,9 @@ bool StatementBinder::map_indices(const tile::MapItem& item, const bound::Extent
     Value index = binder_.index(item.indices[axis]);
     good = good && index;
     if (!index) continue;
-    if (index.reads_elements) {
-      mistake(item.pointer + "/set", About::structure,
-              {"not yet: an index that depends on an element (scatter) is part of the design, and this "
-               "version does not have it",
-               "an index made of block ids, loop variables and indices of the map"});
-      good = false;
-    }
     const Range extent = range_of(context_, shape[axis]);
     if (!state.empty && !bound.where && leaves(index, extent, !bound.tensor))
-      mistake(item.pointer + "/set", About::size,
+      mistake(target_pointer(item), About::size,
               {"index out of range: axis " + std::to_string(axis) + " of '" + item.target + "' has extent " +
                    range_words(extent),
                "0 to " + std::to_string(extent.hi - 1), range_words(index.range)});
@@ -116,11 +160,23 @@ bool StatementBinder::writes_once(const tile::MapItem& item, const bound::MapIte
 bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
   if (!item.where) return map_set_where(item, nullptr, state);
   const Value where = binder_.runtime_condition(item.where);
-  if (where && where.constant()) return where.expr->integer == 0 || map_set_where(item, nullptr, state);
+  if (where && where.constant()) return where.expr->integer == 0 ? drop(item) : map_set_where(item, nullptr, state);
   binder_.enter_condition();
   const bool good = map_set_where(item, where ? where.expr : bound::make_integer(0, DType::boolean), state);
   binder_.leave_condition();
   return good && where;
+}
+
+// Of an atomic that never happens the old value stays, 0.
+bool StatementBinder::drop(const tile::MapItem& item) {
+  if (item.old.empty()) return true;
+  bound::MapItem bound;
+  const std::vector<std::int64_t>* shape = nullptr;
+  DType dtype = DType::f32;
+  if (!map_target(item, bound, shape, dtype)) return false;
+  context_.names.declare(
+      item.old, typed_value(is_float(dtype) ? bound::make_real(0, dtype) : bound::make_integer(0, dtype)));
+  return true;
 }
 
 // `where`: null for everywhere.
@@ -130,10 +186,17 @@ bool StatementBinder::map_set_where(const tile::MapItem& item, bound::ExprPtr wh
   bound::Extents shape;
   DType dtype = DType::f32;
   if (!map_target(item, bound, shape, dtype)) return false;
-  const bool good = map_indices(item, shape, state, bound);
+  bool good = map_indices(item, shape, state, bound);
   bound.value = binder_.value_of_type(item.value, dtype);
+  bound.atomic = item.atomic;
+  if (item.compare) {
+    bound.compare = binder_.value_of_type(item.compare, dtype);
+    good = good && bound.compare;
+  }
+  if (!item.old.empty()) declare_old(item, dtype, bound, state);
   if (!good || !bound.value) return false;
-  if (!bound.where && !writes_once(item, bound, state)) return false;
+  const bool atomic = bound.atomic != tile::AtomicOp::none;
+  if (!atomic && !bound.where && !writes_once(item, bound, state)) return false;
   if (!bound.tensor) bound.target = context_.use_tile(bound.target);
   state.bound.body.push_back(std::move(bound));
   return true;

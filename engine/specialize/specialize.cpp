@@ -46,13 +46,15 @@ class NodeCount {
   std::int64_t nodes(const bound::Fill& fill) { return of(fill.value); }
   std::int64_t nodes(const bound::Gemm&) { return 0; }
   std::int64_t nodes(const bound::Reduce&) { return 0; }
+  std::int64_t nodes(const bound::Scan&) { return 0; }
   std::int64_t nodes(const bound::Let& let) { return of(let.value); }
   std::int64_t nodes(const bound::If& branch) {
     return add(of(branch.condition), add(of(branch.then), of(branch.otherwise)));
   }
   std::int64_t nodes(const bound::Map& map) {
     std::int64_t count = 0;
-    for (const auto& item : map.body) count = add(count, 1 + all(item.indices) + of(item.value) + of(item.where));
+    for (const auto& item : map.body)
+      count = add(count, 1 + all(item.indices) + of(item.value) + of(item.compare) + of(item.where));
     return count;
   }
   std::int64_t nodes(const bound::For& loop) {

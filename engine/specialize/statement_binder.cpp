@@ -203,16 +203,52 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Reduce& reduce, bound::
                    {"the result of the reduction does not fit", "'" + reduce.to + "' of shape " + shape_words(rest),
                     shape_words(result->tile.shape)});
   const bool truth = reduce.op == tile::ReduceOp::any || reduce.op == tile::ReduceOp::all;
+  const bool place = reduce.op == tile::ReduceOp::argmax || reduce.op == tile::ReduceOp::argmin;
   const DType type = source->tile.dtype;
-  if (truth != (type == DType::boolean) || result->tile.dtype != type)
+  if (place && reduce.accumulate)
+    return mistake(stmt.pointer + "/accumulate", About::structure,
+                   {"a place cannot be accumulated", "a reduction without accumulate", "true"});
+  if (truth != (type == DType::boolean) || result->tile.dtype != (place ? DType::i32 : type))
     return mistake(
         stmt.pointer, About::structure,
-        {"the reduction does not take these types", truth ? "bool into bool" : "numbers, both tiles of one type",
+        {"the reduction does not take these types",
+         truth   ? "bool into bool"
+         : place ? "numbers into i32"
+                 : "numbers, both tiles of one type",
          std::string(dtype_name(type)) + " into " + dtype_name(result->tile.dtype)});
   bound::Reduce bound;
   bound.op = reduce.op;
   bound.axis = static_cast<int>(reduce.axis);
   bound.accumulate = reduce.accumulate;
+  bound.from = context_.use_tile(from);
+  bound.to = context_.use_tile(to);
+  emit(stmt, out, bound);
+}
+
+void StatementBinder::bind(const Stmt& stmt, const tile::Scan& scan, bound::Body& out) {
+  int from = -1, to = -1;
+  TileState* source = tile(scan.from, stmt.pointer + "/from", from);
+  TileState* result = tile(scan.to, stmt.pointer + "/to", to);
+  if (result) result->written = true;
+  if (!source || !result || source->failed || result->failed) return;
+  const auto rank = static_cast<std::int64_t>(source->tile.shape.size());
+  if (from == to)
+    return mistake(stmt.pointer + "/to", About::structure, {"a scan into its own operand", "another tile", scan.to});
+  if (scan.axis < 0 || scan.axis >= rank)
+    return mistake(
+        stmt.pointer + "/axis", About::structure,
+        {"'" + scan.from + "' has no such axis", "0 to " + std::to_string(rank - 1), std::to_string(scan.axis)});
+  if (source->tile.shape != result->tile.shape)
+    return mistake(stmt.pointer, About::size,
+                   {"the tiles of the scan differ in shape", tile_words(source->tile), tile_words(result->tile)});
+  if (source->tile.dtype != result->tile.dtype || source->tile.dtype == DType::boolean)
+    return mistake(stmt.pointer, About::structure,
+                   {"the scan does not take these types", "numbers, both tiles of one type",
+                    tile_words(source->tile) + ", " + tile_words(result->tile)});
+  bound::Scan bound;
+  bound.op = scan.op;
+  bound.axis = static_cast<int>(scan.axis);
+  bound.reverse = scan.reverse;
   bound.from = context_.use_tile(from);
   bound.to = context_.use_tile(to);
   emit(stmt, out, bound);

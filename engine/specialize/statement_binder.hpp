@@ -24,6 +24,7 @@ class StatementBinder {
   void bind(const Stmt& stmt, const tile::Gemm& gemm, bound::Body& out);
   void bind(const Stmt& stmt, const tile::Map& map, bound::Body& out);
   void bind(const Stmt& stmt, const tile::Reduce& reduce, bound::Body& out);
+  void bind(const Stmt& stmt, const tile::Scan& scan, bound::Body& out);
   void bind(const Stmt& stmt, const tile::For& loop, bound::Body& out);
   void bind(const Stmt& stmt, const tile::If& branch, bound::Body& out);
   void bind(const Stmt& stmt, const tile::Let& let, bound::Body& out);
@@ -72,8 +73,11 @@ class StatementBinder {
   bool map_set(const tile::MapItem& item, MapState& state);
   bool map_set_where(const tile::MapItem& item, bound::ExprPtr where, MapState& state);
   bool map_indices(const tile::MapItem& item, const bound::Extents& shape, MapState& state, bound::MapItem& bound);
+  bool drop(const tile::MapItem& item);
   bool writes_once(const tile::MapItem& item, const bound::MapItem& bound, MapState& state);
   bool map_target(const tile::MapItem& item, bound::MapItem& bound, bound::Extents& shape, DType& dtype);
+  bool atomic_target(const tile::MapItem& item, const bound::Tensor& tensor);
+  void declare_old(const tile::MapItem& item, DType dtype, bound::MapItem& bound, MapState& state);
 
   BindContext& context_;
   const Bindings& bindings_;

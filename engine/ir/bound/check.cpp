@@ -6,11 +6,14 @@
 #include <string>
 
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/bound/atomic.hpp"
 #include "engine/ir/bound/program.hpp"
 #include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::bound {
 namespace {
+
+using tile::AtomicOp;
 
 constexpr std::size_t tensor_rank_max = 8, tile_rank_max = 4, map_rank_max = 4, list_max = 1 << 16;
 constexpr std::size_t symbols_max = 256;
@@ -266,6 +269,7 @@ class LaunchChecker {
     if (const auto* n = std::get_if<Gemm>(&s.node)) return gemm(*n);
     if (const auto* n = std::get_if<Map>(&s.node)) return map(*n);
     if (const auto* n = std::get_if<Reduce>(&s.node)) return reduce(*n);
+    if (const auto* n = std::get_if<Scan>(&s.node)) return scan(*n);
     if (const auto* n = std::get_if<For>(&s.node)) return loop(*n, depth);
     if (const auto* n = std::get_if<Fill>(&s.node)) {
       const auto* t = tile(n->tile);
@@ -347,6 +351,9 @@ class LaunchChecker {
     for (const int id : m.index) KILN_CHECK(declare(id, 2, DType::index, opened));
     for (const auto& item : m.body) {
       KILN_NEED(item.value, "an expression is missing");
+      KILN_NEED(item.atomic == AtomicOp::none ? !item.compare && item.old == -1 : item.let < 0 && item.tensor,
+                "an atomic's parts");
+      KILN_NEED((item.atomic == AtomicOp::cas) == (item.compare != nullptr), "an atomic's comparison");
       if (item.let >= 0) {
         KILN_NEED(!item.where, "a condition on a map's let");
         KILN_CHECK(expr(item.value, item.value->type));
@@ -360,6 +367,10 @@ class LaunchChecker {
       for (const auto& index : item.indices) KILN_CHECK(expr(index, DType::index));
       KILN_CHECK(expr(item.value, t ? t->dtype : p->dtype));
       if (item.where) KILN_CHECK(expr(item.where, DType::boolean));
+      if (item.atomic == AtomicOp::none) continue;
+      KILN_NEED(p->access == Access::readwrite && atomic_takes(item.atomic, p->dtype), "an atomic's tensor");
+      if (item.compare) KILN_CHECK(expr(item.compare, p->dtype));
+      if (item.old >= 0) KILN_CHECK(declare(item.old, 1, p->dtype, opened));
     }
     close(opened);
     return {};
@@ -374,9 +385,20 @@ class LaunchChecker {
     KILN_NEED(rest == to->shape, "a reduction's shapes");
     const bool truth = r.op == tile::ReduceOp::any || r.op == tile::ReduceOp::all;
     const auto same = [&](bool (*of)(DType)) { return of(from->dtype) && of(to->dtype); };
+    const bool place = r.op == tile::ReduceOp::argmax || r.op == tile::ReduceOp::argmin;
+    KILN_NEED(!place || !r.accumulate, "an accumulated place");
     const bool types =
+        place ? to->dtype == DType::i32 && (is_float(from->dtype) || is_integer(from->dtype)) :
         truth ? from->dtype == DType::boolean && to->dtype == DType::boolean : same(is_float) || same(is_integer);
     KILN_NEED(types, "a reduction's types");
+    return {};
+  }
+  Status scan(const Scan& s) {
+    const auto *from = tile(s.from), *to = tile(s.to);
+    KILN_NEED(from && to && s.from != s.to && from->shape == to->shape, "a scan's tiles");
+    KILN_NEED(s.axis >= 0 && static_cast<std::size_t>(s.axis) < from->shape.size(), "a scan's axis");
+    KILN_NEED(s.op <= tile::ReduceOp::min, "a scan's kind");
+    KILN_NEED(from->dtype == to->dtype && from->dtype != DType::boolean, "a scan's types");
     return {};
   }
   Status loop(const For& f, int depth) {

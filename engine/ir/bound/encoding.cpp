@@ -142,12 +142,20 @@ class Encoder {
       exprs(item.indices);
       expr(item.value);
       expr(item.where);
+      w_.enumeration(item.atomic);
+      expr(item.compare);
+      id(item.old);
     });
   }
   void write(const Reduce& r) {
     w_.enumeration(r.op);
     id(r.from), id(r.to), id(r.axis);
     w_.boolean(r.accumulate);
+  }
+  void write(const Scan& s) {
+    w_.enumeration(s.op);
+    id(s.from), id(s.to), id(s.axis);
+    w_.boolean(s.reverse);
   }
   void write(const For& f) {
     id(f.var);
@@ -299,8 +307,9 @@ class Decoder {
       case 2: s.node = gemm(); break;
       case 3: s.node = map(); break;
       case 4: s.node = reduce(); break;
-      case 5: s.node = loop(depth); break;
-      case 6: {
+      case 5: s.node = scan(); break;
+      case 6: s.node = loop(depth); break;
+      case 7: {
         If i;
         i.condition = expr();
         i.then = body(depth + 1);
@@ -308,7 +317,7 @@ class Decoder {
         s.node = std::move(i);
         break;
       }
-      case 7: { Let l; l.var = id(); l.value = expr(); s.node = std::move(l); break; }
+      case 8: { Let l; l.var = id(); l.value = expr(); s.node = std::move(l); break; }
       default: r_.fail();
     }
     return s;
@@ -352,16 +361,26 @@ class Decoder {
       item.indices = exprs();
       item.value = expr();
       item.where = expr();
+      item.atomic = r_.enumeration(tile::AtomicOp::cas);
+      item.compare = expr();
+      item.old = id();
       return item;
     });
     return m;
   }
   Reduce reduce() {
     Reduce r;
-    r.op = r_.enumeration(tile::ReduceOp::all);
+    r.op = r_.enumeration(tile::ReduceOp::argmin);
     r.from = id(), r.to = id(), r.axis = id();
     r.accumulate = flag();
     return r;
+  }
+  Scan scan() {
+    Scan s;
+    s.op = r_.enumeration(tile::ReduceOp::min);
+    s.from = id(), s.to = id(), s.axis = id();
+    s.reverse = flag();
+    return s;
   }
   For loop(int depth) {
     For f;

@@ -150,6 +150,11 @@ class Printer {
     line(depth, text);
     for (const auto& item : m.body) {
       if (item.let >= 0) line(depth + 1, "let " + variable(item.let) + " = " + expr(*item.value));
+      else if (item.atomic != tile::AtomicOp::none)
+        line(depth + 1, (item.old >= 0 ? "let " + variable(item.old) + " = " : "") + "atomic " +
+                            tile::atomic_op_name(item.atomic) + " " + tensor(item.target) + "[" + exprs(item.indices) +
+                            "], " + expr(*item.value) + (item.compare ? " if " + expr(*item.compare) : "") +
+                            (item.where ? " where " + expr(*item.where) : ""));
       else
         line(depth + 1, (item.tensor ? tensor(item.target) : tile(item.target)) + "[" + exprs(item.indices) +
                             "] = " + expr(*item.value) + (item.where ? " where " + expr(*item.where) : ""));
@@ -158,6 +163,10 @@ class Printer {
   void write(const Reduce& r, int depth) {
     line(depth, "reduce " + tile(r.to) + (r.accumulate ? " += " : " = ") + tile::reduce_op_name(r.op) + " of " +
                     tile(r.from) + " over axis " + std::to_string(r.axis));
+  }
+  void write(const Scan& s, int depth) {
+    line(depth, "scan " + tile(s.to) + " = " + tile::reduce_op_name(s.op) + " of " + tile(s.from) + " along axis " +
+                    std::to_string(s.axis) + (s.reverse ? " reverse" : ""));
   }
   void write(const For& f, int depth) {
     std::string text =

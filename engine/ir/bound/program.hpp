@@ -151,6 +151,9 @@ struct MapItem {
   std::vector<ExprPtr> indices;
   ExprPtr value;                             // of the target's dtype / the variable's type
   ExprPtr where;                             // set: a boolean, without which nothing of the item happens; null: true
+  tile::AtomicOp atomic = tile::AtomicOp::none;  // on a tensor: updates the element with `value`, at once
+  ExprPtr compare;                           // cas
+  int old = -1;                              // atomic: variable that gets what the element was; -1: none
 };
 struct Map {
   std::vector<int> index;                    // variable ids
@@ -158,6 +161,7 @@ struct Map {
   std::vector<MapItem> body;
 };
 struct Reduce { tile::ReduceOp op = tile::ReduceOp::sum; int from = 0, to = 0; int axis = 0; bool accumulate = false; };
+struct Scan { tile::ReduceOp op = tile::ReduceOp::sum; int from = 0, to = 0; int axis = 0; bool reverse = false; };
 struct For {
   int var = 0;
   ExprPtr from, to, step;                    // step: a positive integer constant
@@ -170,7 +174,7 @@ struct Let { int var = 0; ExprPtr value; };              // uniform over the blo
 
 struct Stmt {
   std::string pointer;                       // into the tile program; for diagnostics only, not part of the key
-  std::variant<Copy, Fill, Gemm, Map, Reduce, For, If, Let> node;
+  std::variant<Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let> node;
 };
 
 struct Launch {

@@ -225,11 +225,16 @@ class Printer {
   }
   std::string map_item(const bound::MapItem& item) const {
     if (item.let >= 0) return "let " + names_.variables[item.let] + " = " + expr(item.value);
-    std::string text = (item.tensor ? names_.tensors : names_.storages)[item.target] + "[";
+    std::string text;
+    if (item.old >= 0) text += "let " + names_.variables[item.old] + " = ";
+    if (item.atomic != tile::AtomicOp::none) text += std::string("atomic ") + tile::atomic_op_name(item.atomic) + " ";
+    text += (item.tensor ? names_.tensors : names_.storages)[item.target] + "[";
     for (std::size_t axis = 0; axis < item.indices.size(); ++axis) {
       text += (axis > 0 ? ", " : "") + expr(item.indices[axis]);
     }
-    return text + "] = " + expr(item.value) + (item.where ? " where " + expr(item.where) : "");
+    const bool atomic = item.atomic != tile::AtomicOp::none;
+    text += (atomic ? "], " : "] = ") + expr(item.value) + (item.compare ? " if " + expr(item.compare) : "");
+    return text + (item.where ? " where " + expr(item.where) : "");
   }
   void print(const Reduce& node, int depth, const std::string& note) {
     line(depth, name(node.to) + " = reduce " + tile::reduce_op_name(node.op) + " " + name(node.from) + " axis " +

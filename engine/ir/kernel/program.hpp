@@ -98,9 +98,10 @@ struct Map {
   layout::RegLayout iteration;               // unused on the host
   std::vector<bound::MapItem> body;          // tile targets are storages
   // Per access: must be masked. Accesses are the element nodes (tile, tensor) of each item in turn: of its condition,
-  // outer before inner, left to right; then of its value; of its indices; then, unless the item is a let, the target.
-  // Shorter: the rest is checked. An item's value, indices and target happen only where its condition holds: they may
-  // be proved from it.
+  // outer before inner, left to right; then of its value; of its comparison and its indices; then, unless the item is a
+  // let, the target. Shorter: the rest is checked. An item's value, indices and target happen only where its condition
+  // holds: they may be proved from it. Atomics: every point of `iteration` is in one register of one lane (no free
+  // bits).
   std::vector<bool> checked;
   std::vector<ExprPtr> limit;                // host: per index, iterations from here on need not run; shorter or null: all do
 };

@@ -83,6 +83,7 @@ struct Expressions {
   void operator()(const Map& node) const {
     for (const auto& item : node.body) {
       visit_one(item.value, visit);
+      visit_one(item.compare, visit);
       visit_all(item.indices, visit);
       visit_one(item.where, visit);
     }

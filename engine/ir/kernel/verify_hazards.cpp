@@ -178,6 +178,7 @@ class Runner {
       where = item.where.get();
       for (const auto& index : item.indices) for_each_node(*index, read);
       for_each_node(*item.value, read);
+      if (item.compare) for_each_node(*item.compare, read);
       if (item.let >= 0 || item.tensor || !subject_.is_lds(item.target)) continue;
       perform_in_map(accesses_.elements(role_, here, node, {item.target, item.indices, where, true}, known_), state);
     }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "engine/ir/bound/atomic.hpp"
+
 namespace kiln::kernel {
 namespace {
 
@@ -55,6 +57,7 @@ class Checker {
         assume(inside_, *item.where);
       }
       read_all(*item.value);
+      if (item.compare) read_all(*item.compare);
       for (const auto& index : item.indices) read_all(*index);
       if (item.let < 0) target(item);
       inside_.assumptions = before;
@@ -93,13 +96,26 @@ class Checker {
     if (item.target < 0 || item.target >= static_cast<int>(tensors.size()) || tensors[item.target].scalar) {
       return check_.wrong("no such tensor");
     }
+    if (item.atomic != tile::AtomicOp::none) atomic(item, tensors[item.target]);
     if (tensors[item.target].access == Access::read) check_.wrong(tensors[item.target].name + " is read only");
     if (item.indices.size() != tensors[item.target].shape.size()) {
       check_.wrong("a target has another rank than " + tensors[item.target].name);
     }
   }
 
+  void atomic(const bound::MapItem& item, const bound::Tensor& tensor) {
+    if (tensor.access != Access::readwrite || !bound::atomic_takes(item.atomic, tensor.dtype))
+      check_.wrong("no atomic for " + tensor.name);
+    for (const auto* basis : {&map_.iteration.reg, &map_.iteration.lane, &map_.iteration.wave}) {
+      for (const auto& vector : basis->vectors) {
+        if (std::all_of(vector.begin(), vector.end(), [](std::int64_t moved) { return moved == 0; }))
+          return check_.wrong("lanes, waves or registers repeat an atomic on " + tensor.name);
+      }
+    }
+  }
+
   void storage_target(const bound::MapItem& item, bool may_leave) {
+    if (item.atomic != tile::AtomicOp::none) return check_.wrong("an atomic on a tile");
     if (!check_.subject.is_storage(item.target)) return check_.wrong("no such storage");
     const Storage& to = storage(item.target);
     if (item.indices.size() != to.shape.size()) return check_.wrong("a target has another rank than " + to.name);
@@ -172,8 +188,9 @@ void check_map(const MapCheck& check, const Map& map) {
   for (const int index : map.index) fits = fits && index >= 0 && index < variables;
   for (const auto extent : map.extent) fits = fits && extent >= 1 && extent <= (1 << 24);
   for (const auto& item : map.body) {
-    fits = fits && item.value && item.let < variables && (item.let < 0 || !item.where) &&
+    fits = fits && item.value && item.let < variables && item.old < variables && (item.let < 0 || !item.where) &&
            (!item.where || item.where->type == DType::boolean);
+    fits = fits && (item.atomic == tile::AtomicOp::cas) == (item.compare != nullptr);
     for (const auto& index : item.indices) fits = fits && index;
   }
   if (!fits) return check.wrong("its indices and extents do not fit");

@@ -146,6 +146,8 @@ class Pass {
       for (const auto& index : item.indices) read_expression(*index);
       read_expression(*item.value);
       if (item.where) read_expression(*item.where);
+      if (item.compare) read_expression(*item.compare);
+      if (item.old >= 0) state_.variables.insert(item.old);
       if (item.let >= 0) state_.variables.insert(item.let);
       else if (!item.tensor && item.where) write_some(item.target);
       else if (!item.tensor) write_all(item.target);

@@ -93,26 +93,37 @@ struct Gemm {
   std::string a, b, c;
   Text transpose_a, transpose_b, clear;       // booleans, absent: false
 };
-struct MapItem {                              // exactly one of the two
+enum class AtomicOp : std::uint8_t { none, add, max, min, bit_or, bit_and, bit_xor, exchange, cas };
+const char* atomic_op_name(AtomicOp op);      // "add", "or"; "" for none
+struct MapItem {                              // a let, a set or an atomic
   std::string let;                            // let: names `value` in the following items
-  std::string target;                         // set: element `target[indices] = value`
+  std::string target;                         // set: element `target[indices] = value`; atomic: the element it updates
   std::vector<Text> indices;
   Text value;
   Text where;                                 // set: only where it holds; absent: everywhere
   std::string pointer;
+  AtomicOp atomic = AtomicOp::none;
+  Text compare;                               // cas: what the element must be
+  std::string old;                            // atomic: names what it was in the following items; may be ""
 };
 struct Map {
   std::vector<std::string> index;             // index variables, outermost first
   std::vector<Text> extent;
   std::vector<MapItem> body;
 };
-enum class ReduceOp : std::uint8_t { sum, prod, max, min, absmax, any, all };
+enum class ReduceOp : std::uint8_t { sum, prod, max, min, absmax, any, all, argmax, argmin };
 const char* reduce_op_name(ReduceOp op);
 struct Reduce {
   ReduceOp op = ReduceOp::sum;
   std::string from, to;                       // `to` has from's shape without `axis`
   std::int64_t axis = 0;
   bool accumulate = false;                    // combine with what `to` holds
+};
+struct Scan {                                 // `to` has from's shape: the sum of all elements up to each
+  ReduceOp op = ReduceOp::sum;                // sum prod max min
+  std::string from, to;
+  std::int64_t axis = 0;
+  bool reverse = false;                       // from the axis's end
 };
 struct For {
   std::string var;
@@ -128,7 +139,7 @@ struct Sync {};
 struct Stmt {
   std::string pointer;                        // JSON pointer of the statement
   Text when;                                  // optional, compile-time: the statement exists only if true
-  std::variant<Alloc, Copy, Fill, Gemm, Map, Reduce, For, If, Let, Sync> node;
+  std::variant<Alloc, Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let, Sync> node;
 };
 
 struct Launch {

@@ -10,8 +10,9 @@ namespace {
 constexpr std::size_t tile_rank_max = 4, tensor_rank_max = 8;
 
 const std::vector<std::string> statement_names{"alloc",  "copy", "fill", "gemm", "map",
-                                               "reduce", "for",  "if",   "let",  "sync"};
-const std::vector<std::string> later_statements{"scan", "while", "atomic", "print", "assert"};
+                                               "reduce", "scan", "for",  "if",   "let",  "sync"};
+const std::vector<std::string> later_statements{"while", "print", "assert"};
+const std::vector<std::string> atomic_names{"add", "max", "min", "or", "and", "xor", "exchange", "cas"};
 
 Region read_region_object(ReadContext& context, const JsonNode& node, const std::string& pointer) {
   Region region;
@@ -117,25 +118,36 @@ MapItem read_map_item(ReadContext& context, const JsonNode& node, const std::str
   FieldReader fields(context, node, pointer, "an item of a map");
   const JsonNode* let = fields.optional("let");
   const JsonNode* set = fields.optional("set");
+  const JsonNode* atomic = fields.optional("atomic");
   item.value = fields.text("value");
+  if (atomic) {
+    set = fields.required("to");
+    item.atomic = static_cast<AtomicOp>(1 + fields.choice("atomic", atomic_names, 0, true));
+    if (item.atomic == AtomicOp::cas) item.compare = fields.text("compare");
+    if (const JsonNode* old = fields.optional("old")) item.old = read_declared(context, *old, fields.pointer("old"));
+  }
   item.where = fields.text_or_absent("where");
   fields.finish();
   if (!fields.valid()) return item;
-  if ((let == nullptr) == (set == nullptr)) {
-    context.mistake(pointer, "an item of a map has either 'let' or 'set'", "one of the two", let ? "both" : "neither");
+  if ((let ? 1 : 0) + (set || atomic ? 1 : 0) != 1) {
+    context.mistake(pointer, "an item of a map has either 'let' or 'set' or 'atomic'", "one of them",
+                    let ? "several" : "none");
     return item;
   }
   if (let) {
     item.let = read_declared(context, *let, fields.pointer("let"));
     if (item.where)
-      context.mistake(fields.pointer("where"), "only 'set' has a 'where'", "a let of every iteration", "",
+      context.mistake(fields.pointer("where"), "a let has no 'where'", "a let of every iteration", "",
                       "choose its value: a if c else b");
     return item;
   }
-  const Text target = read_text(context, *set, fields.pointer("set"));
+  if (!set) return item;  // an atomic without 'to', which is told
+  const char* field = atomic ? "to" : "set";
+  const Text target = read_text(context, *set, fields.pointer(field));
   if (!target) return item;
   if (target.expr->kind != Expr::Kind::element) {
-    context.mistake(target.pointer, "'set' names one element", "such as acc[i, j]", json_quote(target.source));
+    context.mistake(target.pointer, std::string("'") + field + "' names one element", "such as acc[i, j]",
+                    json_quote(target.source));
     return item;
   }
   item.target = target.expr->text;
@@ -156,7 +168,7 @@ Map read_map(ReadContext& context, FieldReader& fields) {
   if (!body) return map;
   if (body->kind != JsonNode::Kind::array || body->items.empty()) {
     context.mistake(fields.pointer("body"), "a map's body is an array of items",
-                    "{\"set\": …, \"value\": …} or {\"let\": …, \"value\": …}",
+                    "{\"set\": …, \"value\": …}, {\"let\": …, \"value\": …} or {\"atomic\": …, \"to\": …, \"value\": …}",
                     body->kind == JsonNode::Kind::array ? "an empty array" : describe(*body));
     return map;
   }
@@ -165,13 +177,9 @@ Map read_map(ReadContext& context, FieldReader& fields) {
   return map;
 }
 
-Reduce read_reduce(ReadContext& context, FieldReader& fields) {
+Reduce read_reduce(FieldReader& fields) {
   Reduce reduce;
-  const JsonNode* kind = fields.optional("kind");
-  if (kind && kind->kind == JsonNode::Kind::string && (kind->text == "argmax" || kind->text == "argmin"))
-    context.not_yet(fields.pointer("kind"), "reduce's kind '" + kind->text + "'");
-  else
-    reduce.op = static_cast<ReduceOp>(fields.choice("kind", reduce_op_names(), 0, true));
+  reduce.op = static_cast<ReduceOp>(fields.choice("kind", reduce_op_names(), 0, true));
   reduce.from = fields.name("from");
   reduce.to = fields.name("to");
   if (fields.required("axis")) reduce.axis = fields.integer("axis", 0);
@@ -179,6 +187,16 @@ Reduce read_reduce(ReadContext& context, FieldReader& fields) {
   fields.not_yet("combine", "a combine expression");
   fields.not_yet("nan", "reduce's 'nan'");
   return reduce;
+}
+
+Scan read_scan(FieldReader& fields) {
+  Scan scan;
+  scan.op = static_cast<ReduceOp>(fields.choice("kind", {"sum", "prod", "max", "min"}, 0, true));
+  scan.from = fields.name("from");
+  scan.to = fields.name("to");
+  if (fields.required("axis")) scan.axis = fields.integer("axis", 0);
+  scan.reverse = fields.boolean("reverse", false);
+  return scan;
 }
 
 For read_for(ReadContext& context, FieldReader& fields) {
@@ -223,7 +241,8 @@ void read_operation(ReadContext& context, FieldReader& fields, const std::string
   }
   if (op == "gemm") stmt.node = read_gemm(fields);
   if (op == "map") stmt.node = read_map(context, fields);
-  if (op == "reduce") stmt.node = read_reduce(context, fields);
+  if (op == "reduce") stmt.node = read_reduce(fields);
+  if (op == "scan") stmt.node = read_scan(fields);
   if (op == "for") stmt.node = read_for(context, fields);
   if (op == "if") stmt.node = read_if(context, fields);
   if (op == "let") stmt.node = read_let(context, fields);
@@ -255,8 +274,12 @@ bool read_statement(ReadContext& context, const JsonNode& node, const std::strin
 }  // namespace
 
 const std::vector<std::string>& reduce_op_names() {
-  static const std::vector<std::string> names{"sum", "prod", "max", "min", "absmax", "any", "all"};
+  static const std::vector<std::string> names{"sum", "prod", "max", "min", "absmax", "any", "all", "argmax", "argmin"};
   return names;
+}
+
+const char* atomic_op_name(AtomicOp op) {
+  return op == AtomicOp::none ? "" : atomic_names[static_cast<std::size_t>(op) - 1].c_str();
 }
 
 const char* reduce_op_name(ReduceOp op) { return reduce_op_names()[static_cast<std::size_t>(op)].c_str(); }

@@ -280,17 +280,20 @@ class NameVerifier {
     for (const auto& item : map.body) {
       expression(item.value, Place::element);
       expression(item.where, Place::element);
+      expression(item.compare, Place::element);
       if (!item.let.empty()) declare(item.let, {NameKind::item, 0}, item.pointer);
       if (item.target.empty()) continue;
       expressions(item.indices, Place::element);
+      if (!item.old.empty()) declare(item.old, {NameKind::item, 0}, item.pointer + "/old");
+      const std::string field = item.atomic == AtomicOp::none ? "/set" : "/to";
       const auto found = names_.find(item.target);
       const bool storage =
           found != names_.end() && (found->second.kind == NameKind::tensor || found->second.kind == NameKind::tile);
       if (!storage)
-        mistake(item.pointer + "/set", "'" + item.target + "' is no tile or tensor", "a tile or a tensor", item.target,
+        mistake(item.pointer + field, "'" + item.target + "' is no tile or tensor", "a tile or a tensor", item.target,
                 nearest_hint(item.target, known_storage()));
       else if (found->second.rank != item.indices.size())
-        mistake(item.pointer + "/set", "'" + item.target + "' has " + std::to_string(found->second.rank) + " axes",
+        mistake(item.pointer + field, "'" + item.target + "' has " + std::to_string(found->second.rank) + " axes",
                 "one index an axis", std::to_string(item.indices.size()), "");
     }
     leave(mark);
@@ -323,6 +326,10 @@ class NameVerifier {
   void statement(const Stmt& stmt, const Reduce& reduce) {
     tile(reduce.from, stmt.pointer + "/from");
     tile(reduce.to, stmt.pointer + "/to");
+  }
+  void statement(const Stmt& stmt, const Scan& scan) {
+    tile(scan.from, stmt.pointer + "/from");
+    tile(scan.to, stmt.pointer + "/to");
   }
   void statement(const Stmt& stmt, const For& loop) {
     expression(loop.from, Place::uniform);

@@ -268,9 +268,12 @@ class ProgramWriter {
       } else {
         std::string target = item.target;
         for (std::size_t i = 0; i < item.indices.size(); ++i) target += (i ? ", " : "[") + expression(item.indices[i]);
-        field("set", target + "]");
+        if (item.atomic != AtomicOp::none) field("atomic", atomic_op_name(item.atomic));
+        field(item.atomic == AtomicOp::none ? "set" : "to", target + "]");
       }
       field("value", item.value);
+      field("compare", item.compare);
+      if (!item.old.empty()) field("old", item.old);
       field("where", item.where);
       json_.close('}');
     }
@@ -283,6 +286,14 @@ class ProgramWriter {
     field("to", reduce.to);
     field("axis", reduce.axis);
     flag("accumulate", reduce.accumulate);
+  }
+  void statement(const Scan& scan) {
+    field("op", "scan");
+    field("kind", reduce_op_name(scan.op));
+    field("from", scan.from);
+    field("to", scan.to);
+    field("axis", scan.axis);
+    flag("reverse", scan.reverse);
   }
   void statement(const For& loop) {
     static constexpr const char* kinds[] = {"serial", "unrolled", "pipelined"};

@@ -17,6 +17,7 @@ class Collector {
   void item(const bound::MapItem& item) {
     if (item.where) expression(*item.where);
     expression(*item.value);
+    if (item.compare) expression(*item.compare);
     for (const auto& index : item.indices) expression(*index);
     if (item.let >= 0 || item.tensor) return;
     TileAccess& access = add(item.target, item.indices);

@@ -48,6 +48,7 @@ ExprPtr combined(tile::ReduceOp op, DType type, ExprPtr a, ExprPtr b) {
     case tile::ReduceOp::max: case tile::ReduceOp::absmax: return call(Op::max);
     case tile::ReduceOp::any: return type == DType::boolean ? binary(Op::logical_or) : binary(Op::bit_or);
     case tile::ReduceOp::all: return type == DType::boolean ? binary(Op::logical_and) : binary(Op::bit_and);
+    case tile::ReduceOp::argmax: case tile::ReduceOp::argmin: break;   // simple_statements has taken them apart
   }
   return a;
 }

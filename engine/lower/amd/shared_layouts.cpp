@@ -337,6 +337,7 @@ void add_map(const Subject& subject, const Plan& plan, int tile, const Site& sit
   for (const auto& item : map.body) {
     if (item.where) kernel::for_each_node(*item.where, read);
     kernel::for_each_node(*item.value, read);
+    if (item.compare) kernel::for_each_node(*item.compare, read);
     for (const auto& index : item.indices) kernel::for_each_node(*index, read);
     if (item.let < 0 && !item.tensor && item.target == tile) add(target::LdsOperation::write, item.indices);
   }

@@ -38,6 +38,7 @@ void add_use(const bound::Stmt& stmt, TileUse& use) {
   } else if (const auto* map = node_of<bound::Map>(stmt)) {
     for (const auto& item : map->body) {
       reads_of(*item.value, use);
+      if (item.compare) reads_of(*item.compare, use);
       reads_of(item.indices, use);
       reads_of({item.where}, use);
       if (item.let < 0 && !item.tensor) use.written[item.target] = true;
@@ -179,6 +180,7 @@ class BoundsOfMap {
       facts_.assume(*item.where);
     }
     expression(*item.value);
+    if (item.compare) expression(*item.compare);
     for (const auto& index : item.indices) expression(*index);
     if (item.let < 0) access(item.tensor, item.target, item.indices, "store ");
     facts_ = before;
@@ -230,8 +232,8 @@ bound::ExprPtr inside_condition(const std::vector<int>& index, const std::vector
   return inside;
 }
 
-// Whether the map reads what it writes outside registers: then a point that several waves compute would be updated
-// twice.
+// Whether the map reads what it writes outside registers: then a point that several lanes or waves compute would be
+// updated twice.
 bool updates_in_place(const Subject& subject, const bound::Map& map, const std::vector<TileAccess>& accesses) {
   for (const auto& access : accesses) {
     if (subject.in_lds(access.tile) && access.read && access.written) return true;
@@ -240,10 +242,26 @@ bool updates_in_place(const Subject& subject, const bound::Map& map, const std::
     return item.let < 0 && item.tensor && subject.program.tensors[item.target].access == Access::readwrite;
   });
 }
-bool replicated_over_waves(const layout::RegLayout& layout) {
-  return std::any_of(layout.wave.vectors.begin(), layout.wave.vectors.end(), [](const layout::Coordinate& vector) {
+bool replicated(const layout::RegLayout& layout) {
+  const auto copies = [](const layout::Coordinate& vector) {
     return std::all_of(vector.begin(), vector.end(), [](std::int64_t moved) { return moved == 0; });
-  });
+  };
+  return std::any_of(layout.wave.vectors.begin(), layout.wave.vectors.end(), copies) ||
+         std::any_of(layout.lane.vectors.begin(), layout.lane.vectors.end(), copies);
+}
+
+// An atomic is done once a point: by one register of one lane of one wave.
+bool updates(const bound::Map& map) {
+  return std::any_of(map.body.begin(), map.body.end(),
+                     [](const bound::MapItem& item) { return item.atomic != tile::AtomicOp::none; });
+}
+bool replicated(const layout::RegLayout& layout) {
+  for (const auto* basis : {&layout.reg, &layout.lane, &layout.wave}) {
+    for (const auto& vector : basis->vectors) {
+      if (std::all_of(vector.begin(), vector.end(), [](std::int64_t moved) { return moved == 0; })) return true;
+    }
+  }
+  return false;
 }
 
 // Sets nothing at points that are not the map's: under a condition that says so, or at the index -1, where checked
@@ -266,7 +284,8 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
   made.index = map.index;
   made.extent = map.extent;
   auto iteration = iteration_layout(subject, plan, map, accesses);
-  if (iteration && updates_in_place(subject, map, accesses) && replicated_over_waves(*iteration)) iteration.reset();
+  const bool once = updates(map) || updates_in_place(subject, map, accesses);
+  if (iteration && once && replicated(*iteration)) iteration.reset();
   made.iteration = iteration ? *iteration : default_iteration(subject, plan, map);
   made.extent = made.iteration.shape();
   const bool padded = made.extent != map.extent;
@@ -311,6 +330,7 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
     bound::MapItem one = item;
     one.value = rewrite(item.value, moved);
     if (item.where) one.where = rewrite(item.where, moved);
+    one.compare = rewrite(item.compare, moved);
     for (auto& index : one.indices) index = rewrite(index, moved);
     if (item.let < 0 && !item.tensor) {
       const auto at = moved.find(item.target);

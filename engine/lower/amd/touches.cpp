@@ -29,6 +29,7 @@ class Toucher {
     for (const auto& item : node.body) {
       expression(*item.value);
       maybe(item.where);
+      maybe(item.compare);
       for (const auto& index : item.indices) expression(*index);
       if (item.let >= 0) continue;
       if (item.tensor) {

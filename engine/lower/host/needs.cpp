@@ -77,6 +77,7 @@ class Finder {
         join(from[axis], to[axis < reduce.axis ? axis : axis - 1]);
     }
   }
+  void visit(const bound::Scan& scan) { all_of(scan.from); }
   void visit(const bound::Fill& fill) { reads(fill.value); }
   void visit(const bound::Let& let) { reads(let.value); }
   void visit(const bound::For& loop) {
@@ -143,6 +144,7 @@ void Finder::visit(const bound::Map& map) {
   for (const auto& item : map.body) {
     if (item.where) map_reads(*item.where, map, index_needs);
     map_reads(*item.value, map, index_needs);
+    if (item.compare) map_reads(*item.compare, map, index_needs);
     for (const auto& index : item.indices) map_reads(*index, map, index_needs);
   }
 }

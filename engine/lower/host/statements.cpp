@@ -62,9 +62,11 @@ kernel::Map Translator::checked_map(const bound::Stmt& stmt, std::vector<int> in
     const Facts before = facts_;
     if (item.where) {
       visit_accesses(*item.where, note);
-      facts_.assume(*item.where);
+      // Atomics go lane by lane: what they read is read whether or not the condition holds.
+      if (item.atomic == tile::AtomicOp::none) facts_.assume(*item.where);
     }
     visit_accesses(*item.value, note);
+    if (item.compare) visit_accesses(*item.compare, note);
     for (const auto& at : item.indices) visit_accesses(*at, note);
     if (item.let < 0) map.checked.push_back(access_checked(stmt, item.tensor, item.target, item.indices));
     facts_ = before;

@@ -181,6 +181,7 @@ struct Uses {
       for (const auto& e : item.indices) expr(e);
       expr(item.value);
       expr(item.where);
+      expr(item.compare);
     }
   }
   void operator()(const kernel::Reduce& s) const {

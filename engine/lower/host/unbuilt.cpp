@@ -52,9 +52,11 @@ class Finder {
       look(item.indices);
       look(item.value);
       look(item.where);
+      look(item.compare);
     }
   }
   void visit(const bound::Reduce&) {}
+  void visit(const bound::Scan&) {}
   void visit(const bound::For& loop) {
     for (const auto& expr : {loop.from, loop.to, loop.step}) look(expr);
     body(loop.body);

@@ -61,6 +61,29 @@ template <class T> KILN_DEVICE T load_once(const void* base, i64 bytes) {
   return __builtin_bit_cast(T, bits);
 }
 
+// ---- atomics: relaxed, of the device; each gives what was there ----------------------------------------------------
+#define KILN_ATOMIC(name, builtin)                                                                        \
+  template <class T> KILN_DEVICE T name(void* base, i64 bytes, T value) {                                 \
+    return builtin((T*)((char*)base + bytes), value, __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);         \
+  }
+KILN_ATOMIC(fetch_add, __hip_atomic_fetch_add)
+KILN_ATOMIC(fetch_max, __hip_atomic_fetch_max)
+KILN_ATOMIC(fetch_min, __hip_atomic_fetch_min)
+KILN_ATOMIC(fetch_or, __hip_atomic_fetch_or)
+KILN_ATOMIC(fetch_and, __hip_atomic_fetch_and)
+KILN_ATOMIC(fetch_xor, __hip_atomic_fetch_xor)
+KILN_ATOMIC(fetch_exchange, __hip_atomic_exchange)
+#undef KILN_ATOMIC
+// An unsigned integer: `value` where the memory holds `compare`.
+template <class T> KILN_DEVICE T fetch_cas(void* base, i64 bytes, T value, T compare) {
+  __hip_atomic_compare_exchange_strong((T*)((char*)base + bytes), &compare, value, __ATOMIC_RELAXED, __ATOMIC_RELAXED,
+                                       __HIP_MEMORY_SCOPE_AGENT);
+  return compare;
+}
+template <class T> KILN_DEVICE T fetch_relaxed(void* base, i64 bytes) {
+  return __hip_atomic_load((T*)((char*)base + bytes), __ATOMIC_RELAXED, __HIP_MEMORY_SCOPE_AGENT);
+}
+
 template <class T> KILN_DEVICE T load_lds(lds_pointer base, u32 bytes) {
   return *(const __attribute__((address_space(3))) T*)(base + bytes);
 }

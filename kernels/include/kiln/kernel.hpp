@@ -2,6 +2,7 @@
 #pragma once
 
 #include <kiln/arithmetic.hpp>
+#include <kiln/atomics.hpp>
 #include <kiln/intrinsics.hpp>
 #include <kiln/math.hpp>
 #include <kiln/types.hpp>

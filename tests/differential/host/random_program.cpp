@@ -50,6 +50,10 @@ class Generator {
   void reduction();
   void product();
   void elements_decide();
+  void gather();
+  void scan();
+  void place();
+  void count();
   void add(const std::string& json) { body_ += (body_.empty() ? "\n    " : ",\n    ") + json; }
   void alloc(const Tile& tile, const std::string& shape, bool accumulator = false) {
     allocs_ += "\n    {\"op\": \"alloc\", \"name\": \"" + tile.name + "\", \"space\": \"" +
@@ -59,6 +63,7 @@ class Generator {
 
   std::mt19937_64 random_;
   std::mt19937_64 more_;     // decides what came later: the programs of a seed stay what they were otherwise
+  bool counts_ = false;      // atomics on the tensor Count
   bool uniform_ = false;     // lets read elements of the tensor I
   bool integers_ = false, sums_ = false, functions_ = false;
   std::vector<Tile> tiles_;  // all [BM, BN]
@@ -260,6 +265,43 @@ void Generator::output(const Tile& out, const std::string& type, const std::stri
       {"set": "Out[row, bid.x * BN + j]", "value": ")json" + value + R"json(", "where": "inside"}]})json");
 }
 
+// Rows of Y that elements choose.
+void Generator::gather() {
+  const Tile& tile = tiles_[more_() % tiles_.size()];
+  add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"let\": \"row\", \"value\": "
+      "\"min(max(cast(I[(i + j) % 4], index), 0), M - 1)\"}, {\"set\": \"" +
+      tile.name + "[i, j]\", \"value\": \"cast(Y[row, min(j, N - 1)], " + tile.type + ")\"}]}");
+}
+
+// Back into the tile that is scanned, so that it reaches the output.
+void Generator::scan() {
+  const Tile from = tiles_[more_() % tiles_.size()], to{"scanned", from.type};
+  alloc(to, "\"BM\", \"BN\"");
+  prologue_ += "\n    {\"op\": \"fill\", \"tile\": \"scanned\", \"value\": \"1\"},";
+  const char* const kinds[] = {"max", "min", "sum", "prod"};
+  const std::string kind = kinds[more_() % (is_real(from.type) ? 2 : 4)];
+  add("{\"op\": \"scan\", \"kind\": \"" + kind + "\", \"from\": \"" + from.name + "\", \"to\": \"scanned\", \"axis\": " +
+      std::to_string(more_() % 2) + (more_() % 2 == 0 ? ", \"reverse\": true}" : "}"));
+  add("{\"op\": \"copy\", \"from\": \"scanned\", \"to\": \"" + from.name + "\"}");
+}
+
+void Generator::place() {
+  const Tile from = tiles_[more_() % tiles_.size()];
+  const bool rows = more_() % 2 == 0;
+  alloc({"place", "i32"}, rows ? "\"BM\"" : "\"BN\"");
+  add(std::string("{\"op\": \"reduce\", \"kind\": \"") + (more_() % 2 == 0 ? "argmax" : "argmin") + "\", \"from\": \"" +
+      from.name + "\", \"to\": \"place\", \"axis\": " + (rows ? "1}" : "0}"));
+  add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"set\": \"" + from.name +
+      "[i, j]\", \"value\": \"cast(place[" + (rows ? "i" : "j") + "], " + from.type + ")\"}]}");
+}
+
+// Updates of few elements by all blocks, in an order that cannot matter.
+void Generator::count() {
+  const char* const kinds[] = {"add", "max", "min", "xor", "or", "and"};
+  add(std::string("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"atomic\": \"") +
+      kinds[more_() % 6] + "\", \"to\": \"Count[(i * 3 + j) % 4]\", \"value\": \"cast(i + j * 2 + bid.x, i32)\"" + (sums_ ? "" : where()) + "}]}");
+}
+
 // Loops and conditions whose bounds are elements.
 void Generator::elements_decide() {
   const std::string outer = std::exchange(body_, std::string());
@@ -299,6 +341,11 @@ RandomProgram Generator::make() {
     add("{\"op\": \"fill\", \"tile\": \"z\", \"value\": \"" + literal(tiles_[2].type) + "\"}");
     for (int i = 0; i < 1 + static_cast<int>(below(5)); ++i) statement(1);
     if (uniform_ && !sums_) elements_decide();
+    if (uniform_ && more_() % 2 == 0) gather();
+    if (!functions_ && !sums_ && more_() % 4 == 0) scan();
+    if (!functions_ && !sums_ && more_() % 4 == 0) place();
+    counts_ = more_() % 3 == 0;
+    if (counts_) count();
     if (functions_) map(true);
   }
   const Tile out = functions_ ? tiles_[0] : tiles_[below(tiles_.size())];
@@ -309,12 +356,14 @@ RandomProgram Generator::make() {
            access + "\"}";
   };
   const std::string index = uniform_ ? R"(, {"name": "I", "dtype": "i32", "shape": [4], "access": "read"})" : "";
+  const std::string count =
+      counts_ ? R"(, {"name": "Count", "dtype": "i32", "shape": [4], "access": "readwrite"})" : "";
   const std::string lets = uniform_ ? R"json(
     {"op": "let", "name": "far", "value": "cast(I[bid.x % 4], index)"},
     {"op": "let", "name": "near", "value": "min(max(far + cast(I[bid.y % 4], index), -2), 5)"},)json" : "";
   result.text =
       "{\"kiln\": \"tile/1\", \"name\": \"random\", \"symbols\": [\"M\", \"N\"],\n  \"params\": [" +
-      param("X", x_type, "read") + ", " + param("Y", y_type, "read") + ", " + param("Out", out_type, "write") + index +
+      param("X", x_type, "read") + ", " + param("Y", y_type, "read") + ", " + param("Out", out_type, "write") + index + count +
       "],\n  \"tunables\": {\"BM\": {\"default\": \"" + number(1, 40) + "\"}, \"BN\": {\"default\": \"" +
       number(1, 70) + "\"}, \"BK\": {\"default\": \"" + number(1, 50) +
       "\"}},\n  \"launches\": [{\"grid\": [\"ceildiv(N, BN)\", \"ceildiv(M, BM)\"], \"threads\": \"1\", \"body\": [" +

@@ -71,7 +71,7 @@ TEST(ConditionalSets, Mistakes) {
   EXPECT_NE(refused(R"json({"set": "t[i, j]", "value": "1.0", "where": "i"})json").find("a condition is a boolean"),
             std::string::npos);
   EXPECT_NE(refused(R"json({"let": "x", "value": "i", "where": "i < j"}, {"set": "t[i, j]", "value": "1.0"})json")
-                .find("only 'set' has a 'where'"), std::string::npos);
+                .find("a let has no 'where'"), std::string::npos);
   const auto unknown = bind_text(with_items(R"json({"set": "t[i, j]", "value": "1.0", "where": "mask"})json"));
   const auto program = tile::read_program(with_items(R"json({"set": "t[i, j]", "value": "1.0", "where": "mask"})json"));
   const bool read = bool(program);

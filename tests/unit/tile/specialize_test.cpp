@@ -101,7 +101,6 @@ TEST(Specialize, TypesAreChecked) {
       {"cast(cast(i, i8) + 200, f32)", "does not fit in i8"},
       {"cast(!i, f32)", "'!' is not defined on an index"},
       {"c[i, 1.5]", "a real literal where an index is needed"},
-      {"c[i, cast(c[i, j], i32)]", "not yet: an index that depends on an element"},
       {"C[i, j]", "may only be written"},
       {"popcount(i)", "needs an integer of a width"},
       {"cast(c[i, j], f8e4m3fn)", "not yet: the type f8e4m3fn"},

@@ -66,6 +66,28 @@ KILN_DEVICE T load_once(const void* base, i64 bytes) {
   return raw_load<T>((const char*)base + bytes);
 }
 
+// One fiber runs at a time: what it does between two meetings is atomic.
+template <class T> KILN_DEVICE T fetch_relaxed(void* base, i64 bytes) { return raw_load<T>((const char*)base + bytes); }
+#define KILN_ATOMIC(name, result)                                          \
+  template <class T> KILN_DEVICE T name(void* base, i64 bytes, T value) {  \
+    const T old = fetch_relaxed<T>(base, bytes);                           \
+    raw_store<T>((char*)base + bytes, (T)(result));                        \
+    return old;                                                            \
+  }
+KILN_ATOMIC(fetch_add, old + value)
+KILN_ATOMIC(fetch_max, old < value ? value : old)
+KILN_ATOMIC(fetch_min, value < old ? value : old)
+KILN_ATOMIC(fetch_or, old | value)
+KILN_ATOMIC(fetch_and, old & value)
+KILN_ATOMIC(fetch_xor, old ^ value)
+KILN_ATOMIC(fetch_exchange, value)
+#undef KILN_ATOMIC
+template <class T> KILN_DEVICE T fetch_cas(void* base, i64 bytes, T value, T compare) {
+  const T old = fetch_relaxed<T>(base, bytes);
+  if (old == compare) raw_store<T>((char*)base + bytes, value);
+  return old;
+}
+
 template <class T> KILN_DEVICE T load_lds(lds_pointer base, u32 bytes) {
   fibers->lds_access(bytes, sizeof(T), 0, nullptr);
   T value;
