@@ -115,15 +115,15 @@ template <bool scaled> bool Machine::store_tensor(const Instruction& in, const C
 // One after the other: whatever their order on a device, each is done at once. Outside the tensor nothing is.
 template <bool scaled> bool Machine::update_tensor(const Instruction& in, const Code& code) {
   auto& tensor = tensors_[static_cast<std::size_t>(in.object)];
-  const auto indices = indices_of(in, code, tensor.tensor->shape.size());
+  const auto indices = indices_of(in, code, tensor.extents.size());
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
-    if (indices[axis] >= 0 && indices[axis] < tensor.tensor->shape[axis]) continue;
+    if (indices[axis] >= 0 && indices[axis] < tensor.extents[axis]) continue;
     book_.registers[static_cast<std::size_t>(in.to)] =
         is_float(tensor.tensor->dtype) ? bound::real_value(0) : bound::integer_value(0);
     if constexpr (scaled) book_.scales[static_cast<std::size_t>(in.to)] = 0;
     return true;
   }
-  const auto offset = locate(in, code, tensor.tensor->shape, &tensor.tensor->strides, true);
+  const auto offset = locate(in, code, tensor.extents, &tensor.strides, true);
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
   if (check_races_ && !watch_map(tensor.watch[at], Touch::update, in, code, true)) return false;

@@ -171,7 +171,7 @@ bool StatementBinder::map_set(const tile::MapItem& item, MapState& state) {
 bool StatementBinder::drop(const tile::MapItem& item) {
   if (item.old.empty()) return true;
   bound::MapItem bound;
-  const std::vector<std::int64_t>* shape = nullptr;
+  bound::Extents shape;
   DType dtype = DType::f32;
   if (!map_target(item, bound, shape, dtype)) return false;
   context_.names.declare(

@@ -107,8 +107,12 @@ class Replacer {
   void replace(Fill& fill) const { replace(fill.value); }
   void replace(Gemm&) const {}
   void replace(Reduce&) const {}
+  void replace(Scan&) const {}
   void replace(Map& map) const {
-    for (auto& item : map.body) replace(item.indices), replace(item.value);
+    for (auto& item : map.body) {
+      replace(item.indices);
+      for (auto* expr : {&item.value, &item.where, &item.compare}) replace(*expr);
+    }
   }
   void replace(For& loop) const {
     replace(loop.from), replace(loop.to);

@@ -242,14 +242,6 @@ bool updates_in_place(const Subject& subject, const bound::Map& map, const std::
     return item.let < 0 && item.tensor && subject.program.tensors[item.target].access == Access::readwrite;
   });
 }
-bool replicated(const layout::RegLayout& layout) {
-  const auto copies = [](const layout::Coordinate& vector) {
-    return std::all_of(vector.begin(), vector.end(), [](std::int64_t moved) { return moved == 0; });
-  };
-  return std::any_of(layout.wave.vectors.begin(), layout.wave.vectors.end(), copies) ||
-         std::any_of(layout.lane.vectors.begin(), layout.lane.vectors.end(), copies);
-}
-
 // An atomic is done once a point: by one register of one lane of one wave.
 bool updates(const bound::Map& map) {
   return std::any_of(map.body.begin(), map.body.end(),
