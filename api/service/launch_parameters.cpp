@@ -135,10 +135,6 @@ Result<std::shared_ptr<CardEvent>> find_event(const LaunchJob& job, const Json& 
   return event;
 }
 
-}  // namespace
-
-namespace {
-
 std::string promise_of(const bound::Symbol& symbol) {
   return "an integer from " + std::to_string(symbol.min) + " to " + std::to_string(symbol.max) +
          (symbol.multiple_of > 1 ? ", a multiple of " + std::to_string(symbol.multiple_of) : "");
@@ -185,6 +181,12 @@ Status read_symbols(LaunchJob& job) {
   return ok();
 }
 
+Result<Bytes> read_scalar(const Json& value, DType type, const std::string& pointer) {
+  const auto mistake = argument_error(pointer, "wrong scalar", std::string("a ") + dtype_name(type),
+                                      protocol::dump(value).substr(0, 80));
+  return scalar_bytes(value, type, mistake);
+}
+
 Status read_arguments(LaunchJob& job) {
   const auto& tensors = job.tensors();
   const Json* args = job.call->fields.find("args");
@@ -202,9 +204,7 @@ Status read_arguments(LaunchJob& job) {
                             "nothing");
     if (tensors[i].scalar) {
       Argument argument;
-      const auto mistake = argument_error(pointer, "wrong scalar", std::string("a ") + dtype_name(tensors[i].dtype),
-                                          protocol::dump(*value).substr(0, 80));
-      KILN_TRY(argument.scalar, scalar_bytes(*value, tensors[i].dtype, mistake));
+      KILN_TRY(argument.scalar, read_scalar(*value, tensors[i].dtype, pointer));
       job.arguments.push_back(std::move(argument));
       continue;
     }

@@ -39,8 +39,10 @@ def place_in_group(tile, tiles_m, tiles_n, GROUP: tl.constexpr):
     return first + ((tile % per_group) % height), (tile % per_group) // height
 
 
-@triton.autotune(configs=[triton.Config({"BM": 64, "BN": 64, "BK": 32, "GROUP": 4}, num_stages=3, num_warps=4),
-                          triton.Config({"BM": 32, "BN": 64, "BK": 32, "GROUP": 8}, num_stages=4, num_warps=2)], key=["M", "N", "K"])
+@triton.autotune(configs=[
+    triton.Config({"BM": 64, "BN": 64, "BK": 32, "GROUP": 4}, num_stages=3, num_warps=4),
+    triton.Config({"BM": 32, "BN": 64, "BK": 32, "GROUP": 8}, num_stages=4, num_warps=2)],
+                 key=["M", "N", "K"])
 @triton.jit
 def matmul(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
            BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, ACTIVATION: tl.constexpr):
@@ -63,12 +65,15 @@ def matmul(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride
     c = acc.to(c_ptr.dtype.element_ty)
     rows = pid_m * BM + tl.arange(0, BM)
     columns = pid_n * BN + tl.arange(0, BN)
-    tl.store(c_ptr + stride_cm * rows[:, None] + stride_cn * columns[None, :], c, mask=(rows[:, None] < M) & (columns[None, :] < N))
+    tl.store(c_ptr + stride_cm * rows[:, None] + stride_cn * columns[None, :],
+             c,
+             mask=(rows[:, None] < M) & (columns[None, :] < N))
 
 
 @triton.jit
 def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride_bk, stride_bn, stride_cm, stride_cn,
-                      BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr, PROGRAMS: tl.constexpr):
+                      BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr, GROUP: tl.constexpr,
+                      PROGRAMS: tl.constexpr):
     """As many blocks as cores; each takes every PROGRAMS-th tile of the result."""
     tiles_m, tiles_n = tl.cdiv(M, BM), tl.cdiv(N, BN)
     for tile in tl.range(tl.program_id(0), tiles_m * tiles_n, PROGRAMS, flatten=True):
@@ -80,8 +85,12 @@ def matmul_persistent(a_ptr, b_ptr, c_ptr, M, N, K, stride_am, stride_ak, stride
         acc = tl.zeros((BM, BN), dtype=tl.float32)
         for step in range(tl.cdiv(K, BK)):
             ks = step * BK + tl.arange(0, BK)
-            a = tl.load(a_ptr + (safe_rows[:, None] * stride_am + ks[None, :] * stride_ak), mask=ks[None, :] < K, other=0.0)
-            b = tl.load(b_ptr + (ks[:, None] * stride_bk + safe_columns[None, :] * stride_bn), mask=ks[:, None] < K, other=0.0)
+            a = tl.load(a_ptr + (safe_rows[:, None] * stride_am + ks[None, :] * stride_ak),
+                        mask=ks[None, :] < K,
+                        other=0.0)
+            b = tl.load(b_ptr + (ks[:, None] * stride_bk + safe_columns[None, :] * stride_bn),
+                        mask=ks[:, None] < K,
+                        other=0.0)
             acc = tl.dot(a, b, acc)
         c_ptrs = c_ptr + stride_cm * rows[:, None] + stride_cn * columns[None, :]
         tl.store(c_ptrs, acc.to(tl.float16), mask=(rows[:, None] < M) & (columns[None, :] < N))
@@ -103,13 +112,14 @@ def matmul_descriptors(a_ptr, b_ptr, c_ptr, M, N, K, BM: tl.constexpr, BN: tl.co
 
 
 @triton.jit
-def grouped_matmul(a_ptr, b_ptr, c_ptr, sizes_ptr, begins_ptr, GROUPS: tl.constexpr, PROGRAMS: tl.constexpr,
-                   BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    """Products of several sizes in one launch: operands stand one after the other, ``begins`` says where each begins."""
+def grouped_matmul(a_ptr, b_ptr, c_ptr, sizes_ptr, begins_ptr, LARGEST: tl.constexpr, GROUPS: tl.constexpr,
+                   PROGRAMS: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    """Products of several sizes in one launch: operands stand one after the other, ``begins`` says where each begins.
+    LARGEST bounds the sizes, which are data, so that addresses are known to fit."""
     for g in range(GROUPS):
-        m = tl.load(sizes_ptr + g * 3)
-        n = tl.load(sizes_ptr + g * 3 + 1)
-        k = tl.load(sizes_ptr + g * 3 + 2)
+        m = min(tl.load(sizes_ptr + g * 3), LARGEST)
+        n = min(tl.load(sizes_ptr + g * 3 + 1), LARGEST)
+        k = min(tl.load(sizes_ptr + g * 3 + 2), LARGEST)
         a_base = a_ptr + tl.load(begins_ptr + g * 3)
         b_base = b_ptr + tl.load(begins_ptr + g * 3 + 1)
         c_base = c_ptr + tl.load(begins_ptr + g * 3 + 2)
@@ -120,10 +130,16 @@ def grouped_matmul(a_ptr, b_ptr, c_ptr, sizes_ptr, begins_ptr, GROUPS: tl.conste
             acc = tl.zeros((BM, BN), dtype=tl.float32)
             for start in range(0, k, BK):
                 ks = start + tl.arange(0, BK)
-                a = tl.load(a_base + rows[:, None] * k + ks[None, :], mask=(rows[:, None] < m) & (ks[None, :] < k), other=0.0)
-                b = tl.load(b_base + ks[:, None] * n + columns[None, :], mask=(ks[:, None] < k) & (columns[None, :] < n), other=0.0)
+                a = tl.load(a_base + rows[:, None] * k + ks[None, :],
+                            mask=(rows[:, None] < m) & (ks[None, :] < k),
+                            other=0.0)
+                b = tl.load(b_base + ks[:, None] * n + columns[None, :],
+                            mask=(ks[:, None] < k) & (columns[None, :] < n),
+                            other=0.0)
                 acc += tl.dot(a, b)
-            tl.store(c_base + rows[:, None] * n + columns[None, :], acc.to(tl.float16), mask=(rows[:, None] < m) & (columns[None, :] < n))
+            tl.store(c_base + rows[:, None] * n + columns[None, :],
+                     acc.to(tl.float16),
+                     mask=(rows[:, None] < m) & (columns[None, :] < n))
 
 
 @triton.jit
@@ -190,7 +206,8 @@ def layer_norm(x_ptr, y_ptr, w_ptr, b_ptr, mean_ptr, rstd_ptr, pitch, N, eps, BL
 
 
 @triton.jit
-def layer_norm_backward_rows(dx_ptr, dy_ptr, dw_ptr, db_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, pitch, M, N, GROUPS: tl.constexpr, BLOCK: tl.constexpr):
+def layer_norm_backward_rows(dx_ptr, dy_ptr, dw_ptr, db_ptr, x_ptr, w_ptr, mean_ptr, rstd_ptr, pitch, M, N,
+                             GROUPS: tl.constexpr, BLOCK: tl.constexpr):
     """dx, and a row of partial sums of dw and db a block: blocks share no row, so that none has to wait for another."""
     group = tl.program_id(0)
     at = tl.arange(0, BLOCK)

@@ -7,8 +7,8 @@ LOG2E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def online_softmax(acc, total, top, q, k_block, v_block, first_row, scale, BM: tl.constexpr, BN: tl.constexpr, PART: tl.constexpr,
-                   rows, columns, N_CTX: tl.constexpr):
+def online_softmax(acc, total, top, q, k_block, v_block, first_row, scale, BM: tl.constexpr, BN: tl.constexpr,
+                   PART: tl.constexpr, rows, columns, N_CTX: tl.constexpr):
     """One pass over keys: PART 1 those before the diagonal, 2 those on it, 3 all."""
     if PART == 1:
         low, high = 0, first_row * BM
@@ -46,22 +46,31 @@ def online_softmax(acc, total, top, q, k_block, v_block, first_row, scale, BM: t
 
 
 @triton.jit
-def attention_blocks(Q, K, V, sm_scale, L, Out, stride_qz, stride_qh, stride_qm, stride_qk, stride_kz, stride_kh, stride_kn, stride_kk,
-                     stride_vz, stride_vh, stride_vn, stride_vk, stride_oz, stride_oh, stride_om, stride_ok, Z, H, N_CTX,
-                     HEAD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, STAGE: tl.constexpr):
+def attention_blocks(Q, K, V, sm_scale, L, Out, stride_qz, stride_qh, stride_qm, stride_qk, stride_kz, stride_kh,
+                     stride_kn, stride_kk, stride_vz, stride_vh, stride_vn, stride_vk, stride_oz, stride_oh, stride_om,
+                     stride_ok, Z, H, N_CTX, HEAD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+                     STAGE: tl.constexpr):
     tl.static_assert(BN <= HEAD)
     first_row = tl.program_id(0)
     head = tl.program_id(1)
     begin = (head // H).to(tl.int64) * stride_qz + (head % H).to(tl.int64) * stride_qh
-    q_block = tl.make_block_ptr(base=Q + begin, shape=(N_CTX, HEAD), strides=(stride_qm, stride_qk), offsets=(first_row * BM, 0),
-                                block_shape=(BM, HEAD), order=(1, 0))
+    q_block = tl.make_block_ptr(base=Q + begin,
+                                shape=(N_CTX, HEAD),
+                                strides=(stride_qm, stride_qk),
+                                offsets=(first_row * BM, 0),
+                                block_shape=(BM, HEAD),
+                                order=(1, 0))
     v_order: tl.constexpr = (0, 1) if V.dtype.element_ty == tl.float8e5 else (1, 0)
     v_block = tl.make_block_ptr(base=V + begin, shape=(N_CTX, HEAD), strides=(stride_vn, stride_vk), offsets=(0, 0),
                                 block_shape=(BN, HEAD), order=v_order)
     k_block = tl.make_block_ptr(base=K + begin, shape=(HEAD, N_CTX), strides=(stride_kk, stride_kn), offsets=(0, 0),
                                 block_shape=(HEAD, BN), order=(0, 1))
-    o_block = tl.make_block_ptr(base=Out + begin, shape=(N_CTX, HEAD), strides=(stride_om, stride_ok), offsets=(first_row * BM, 0),
-                                block_shape=(BM, HEAD), order=(1, 0))
+    o_block = tl.make_block_ptr(base=Out + begin,
+                                shape=(N_CTX, HEAD),
+                                strides=(stride_om, stride_ok),
+                                offsets=(first_row * BM, 0),
+                                block_shape=(BM, HEAD),
+                                order=(1, 0))
     rows = first_row * BM + tl.arange(0, BM)
     columns = tl.arange(0, BN)
     top = tl.zeros([BM], dtype=tl.float32) - float("inf")
@@ -71,9 +80,11 @@ def attention_blocks(Q, K, V, sm_scale, L, Out, stride_qz, stride_qh, stride_qm,
     scale *= LOG2E
     q = tl.load(q_block)
     if STAGE & 1:
-        acc, total, top = online_softmax(acc, total, top, q, k_block, v_block, first_row, scale, BM, BN, 4 - STAGE, rows, columns, N_CTX)
+        acc, total, top = online_softmax(acc, total, top, q, k_block, v_block, first_row, scale, BM, BN, 4 - STAGE,
+                                         rows, columns, N_CTX)
     if STAGE & 2:
-        acc, total, top = online_softmax(acc, total, top, q, k_block, v_block, first_row, scale, BM, BN, 2, rows, columns, N_CTX)
+        acc, total, top = online_softmax(acc, total, top, q, k_block, v_block, first_row, scale, BM, BN, 2, rows,
+                                         columns, N_CTX)
     top += tl.math.log2(total)
     acc = acc / total[:, None]
     tl.store(L + head * N_CTX + rows, top)
@@ -89,7 +100,8 @@ def make_or_keep(base, shape, strides, block_shape):
 
 
 @triton.jit
-def attention_descriptors(Q, K, V, Out, sm_scale, Z, H, N_CTX, HEAD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr, CAUSAL: tl.constexpr):
+def attention_descriptors(Q, K, V, Out, sm_scale, Z, H, N_CTX, HEAD: tl.constexpr, BM: tl.constexpr, BN: tl.constexpr,
+                          CAUSAL: tl.constexpr):
     """All heads of all batches as rows of one matrix."""
     all_rows = Z * H * N_CTX
     q_tiles = make_or_keep(Q, [all_rows, HEAD], [HEAD, 1], [BM, HEAD])
@@ -130,8 +142,8 @@ def attention_backward_delta(o_ptr, do_ptr, delta_ptr, N_CTX, BM: tl.constexpr, 
 
 
 @triton.jit
-def keys_gradients(dk, dv, Q, k, v, DO, L, D, stride_token, stride_d, BM: tl.constexpr, BN: tl.constexpr, HEAD: tl.constexpr,
-                   first_n, first_m, steps, MASK: tl.constexpr):
+def keys_gradients(dk, dv, Q, k, v, DO, L, D, stride_token, stride_d, BM: tl.constexpr, BN: tl.constexpr,
+                   HEAD: tl.constexpr, first_n, first_m, steps, MASK: tl.constexpr):
     """Gradients of a block of keys and values over ``steps`` blocks of queries from ``first_m`` on."""
     rows_m = first_m + tl.arange(0, BM)
     rows_n = first_n + tl.arange(0, BN)
@@ -184,10 +196,42 @@ def attention_backward_keys(Q, K, V, sm_scale, DO, DK, DV, L, D, stride_z, strid
     k = tl.load(K + rows_n[:, None] * stride_token + ds[None, :] * stride_d)
     v = tl.load(V + rows_n[:, None] * stride_token + ds[None, :] * stride_d)
     steps = BN // NARROW
-    dk, dv = keys_gradients(dk, dv, Q, k, v, DO, L, D, stride_token, stride_d, NARROW, BN, HEAD, first_n, first_m, steps, MASK=True)
+    dk, dv = keys_gradients(dk,
+                            dv,
+                            Q,
+                            k,
+                            v,
+                            DO,
+                            L,
+                            D,
+                            stride_token,
+                            stride_d,
+                            NARROW,
+                            BN,
+                            HEAD,
+                            first_n,
+                            first_m,
+                            steps,
+                            MASK=True)
     first_m += steps * NARROW
     steps = (N_CTX - first_m) // BM
-    dk, dv = keys_gradients(dk, dv, Q, k, v, DO, L, D, stride_token, stride_d, BM, BN, HEAD, first_n, first_m, steps, MASK=False)
+    dk, dv = keys_gradients(dk,
+                            dv,
+                            Q,
+                            k,
+                            v,
+                            DO,
+                            L,
+                            D,
+                            stride_token,
+                            stride_d,
+                            BM,
+                            BN,
+                            HEAD,
+                            first_n,
+                            first_m,
+                            steps,
+                            MASK=False)
     tl.store(DV + rows_n[:, None] * stride_token + ds[None, :] * stride_d, dv)
     dk *= sm_scale
     tl.store(DK + rows_n[:, None] * stride_token + ds[None, :] * stride_d, dk)

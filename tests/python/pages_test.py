@@ -12,7 +12,8 @@ from service import ROOT, Service
 import kiln
 import kiln.language as tl
 
-PAGES = ["README.md", "api/python/kiln/language/README.md"]
+PAGES = ["README.md", "api/python/kiln/language/README.md", "api/python/kiln/triton/README.md",
+         "api/python/kiln/tilelang/README.md"]
 BLOCK = re.compile(r"^```python\n(.*?)^```", re.S | re.M)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from typing import Any, Dict, List, Tuple
 
@@ -62,11 +63,23 @@ class Reader(Tracer):
         if name == "dim":
             return len(value.shape)
         if name in ("load", "store", "gather", "scatter", "atomic_add") and isinstance(value, BlockPointer):
-            return self.operations["descriptor." + name](self, value, *args, **kwargs)
+            return self.called("descriptor." + name, value, args, kwargs)
         known = "trans" if name in ("transpose", "permute", "trans") else name
         if known in _METHODS and known in self.operations:
-            return self.operations[known](self, value, *args, **kwargs)
+            return self.called(known, value, args, kwargs)
         raise Mistake("%s has no method %s" % (describe(value), name), nearest(name, _METHODS))
+
+    def called(self, name: str, value: Any, args: List[Any], kwargs: Dict[str, Any]) -> Any:
+        """An operation as a method of its first argument."""
+        function = self.operations[name]
+        signature = inspect.signature(function)
+        try:
+            signature.bind(self, value, *args, **kwargs)
+        except TypeError as error:
+            shown = [str(p) for p in list(signature.parameters.values())[2:] if p.name != "_"]
+            names = ", ".join(part.split(":")[0] + (" = " + part.split("= ")[1] if "= " in part else "") for part in shown)
+            raise Mistake("%s(): %s" % (name.rpartition(".")[2], error), "the signature is .%s(%s)" % (name.rpartition(".")[2], names)) from None
+        return function(self, value, *args, **kwargs)
 
     def stride(self, param: Param, axis: Any) -> Any:
         if param.strides is not None:
@@ -81,8 +94,8 @@ class Reader(Tracer):
         if is_number(value):
             return constant(value, dtype.name)
         expr = self.expr(value)
-        if expr.dtype == "index" and dtype.name in ("i32", "i64", "u32", "u64"):
-            return expr  # index arithmetic holds any of them; stores convert
+        if expr.dtype == "index" and dtype.name in ("i32", "i64"):
+            return expr  # index arithmetic holds either; stores convert
         return cast(expr, dtype.name)
 
     # -- shapes

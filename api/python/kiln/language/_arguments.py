@@ -10,12 +10,23 @@ from ._types import DTYPES, as_dtype
 
 
 class ArraySpec:
-    """What a kernel needs to know of an array: element type (a DType's name) and shape; ``strides`` None when contiguous."""
+    """What a kernel needs to know of an array.
 
-    __slots__ = ("dtype", "shape", "strides")
+    Attributes:
+        dtype: of its elements, a DType's name. shape: extents, numbers or names.
+        strides: in elements, None when it is row-major and contiguous.
+        described: of a tensor descriptor: (shape, strides, block, padding), else None.
+    """
 
-    def __init__(self, dtype: str, shape: Tuple[Any, ...], strides: Optional[Tuple[int, ...]] = None) -> None:
-        self.dtype, self.shape, self.strides = dtype, tuple(shape), strides
+    __slots__ = ("dtype", "shape", "strides", "described")
+
+    def __init__(self, dtype: str, shape: Tuple[Any, ...], strides: Optional[Tuple[int, ...]] = None, described: Any = None) -> None:
+        self.dtype, self.shape, self.strides, self.described = dtype, tuple(shape), strides, described
+
+    @property
+    def memory(self) -> Optional[int]:
+        """Elements from the first to the last in memory, None where they are the shape's."""
+        return None if self.strides is None else 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides))
 
     def __repr__(self) -> str:
         return "%s[%s]" % (self.dtype, ", ".join(map(str, self.shape)))
@@ -29,6 +40,9 @@ def spec_of(value: Any) -> Optional[ArraySpec]:
         return parse_spec(value)
     if isinstance(value, Array):
         return ArraySpec(value.dtype, value.shape)
+    told = getattr(value, "kiln_spec", None)
+    if told is not None:
+        return told()
     dtype, shape = getattr(value, "dtype", None), getattr(value, "shape", None)
     if dtype is None or shape is None or isinstance(shape, property):
         return None
@@ -38,7 +52,36 @@ def spec_of(value: Any) -> Optional[ArraySpec]:
         if found is None:
             raise errors.InvalidArgument("arrays of %s have no equal here; there are %s" % (dtype, ", ".join(d.long_name for d in DTYPES.values())))
         name = found.name
-    return ArraySpec(name, tuple(int(n) for n in shape))
+    return ArraySpec(name, tuple(int(n) for n in shape), _strides(value))
+
+
+def _strides(value: Any) -> Optional[Tuple[int, ...]]:
+    """Strides in elements of a NumPy array or a tensor that is not row-major and contiguous; empty ones are."""
+    if 0 in tuple(value.shape):
+        return None
+    if hasattr(value, "is_contiguous"):
+        return None if value.is_contiguous() else tuple(int(s) for s in value.stride())
+    flags, strides = getattr(value, "flags", None), getattr(value, "strides", None)
+    if strides is None or getattr(flags, "c_contiguous", True):
+        return None
+    return tuple(int(s) // value.itemsize for s in strides)
+
+
+def memory_of(name: str, value: Any) -> Any:
+    """The memory that an array's elements lie in, as one axis: what a kernel sees that addresses it by pointer and strides.
+
+    Raises:
+        errors.InvalidArgument: an axis runs backwards.
+    """
+    spec = spec_of(value)
+    if spec is None or spec.strides is None:
+        return value
+    if min(spec.strides) < 0:
+        raise errors.InvalidArgument("%s: an axis of this array runs backwards; numpy.ascontiguousarray(%s) makes it run forwards" % (name, name))
+    import numpy
+
+    view = to_numpy(value)
+    return numpy.lib.stride_tricks.as_strided(view, (spec.memory,), (view.itemsize,), writeable=view.flags.writeable)
 
 
 def parse_spec(text: str) -> Optional[ArraySpec]:

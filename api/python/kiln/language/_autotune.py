@@ -112,7 +112,8 @@ class Tuning:
         base = candidates[0]
         request: Dict[str, Any] = {
             "program": base[1].json, "set": base[2], "device": device,
-            "candidates": [{"name": str(config), "program": program.json, "set": bindings} for config, program, bindings in candidates]}
+            "candidates": [{"name": str(config), "program": program.json, "set": {k: v for k, v in bindings.items() if base[2].get(k) != v}}
+                           for config, program, bindings in candidates]}
         request.update(self.options)
         self.last, _ = client().connection.call("kernel.tune", request)
         winner = self.last.get("winner", str(base[0]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Dict, List, Optional, Tuple, Union
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from ._errors import Place
 from ._expr import Dim, Expr, Poly, Tile
@@ -29,6 +29,15 @@ class Launch:
         self.body: List[Dict[str, Any]] = []
 
 
+def _statements(body: List[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
+    """Statements of a body and of those inside them."""
+    for statement in body:
+        yield statement
+        for name in ("body", "then", "else"):
+            if statement["op"] != "map":
+                yield from _statements(statement.get(name, []))
+
+
 class Builder:
     """Collects a program. Statements go to the innermost open body; every tile is allocated at the top of its launch."""
 
@@ -40,6 +49,7 @@ class Builder:
         self.tunables: Dict[str, Dict[str, Any]] = {}
         self.constraints: List[str] = []
         self.launches: List[Launch] = []
+        self.tiles: List[Tile] = []
         self.layout_entry: Any = None          # (layout, shape, dtype) -> the format's layout
         self.known: Dict[str, Any] = {}        # values of symbols, tunables and target.*, as far as they are known now
         self.place: Optional[Place] = None     # of the statement that is being read
@@ -139,7 +149,16 @@ class Builder:
         if self._conditions:
             entry["when"] = " && ".join(self._conditions)
         self.launch.allocs.append(entry)
-        return Tile(name, shape, dtype, space, by_value, entry)
+        made = Tile(name, shape, dtype, space, by_value, entry)
+        self.tiles.append(made)
+        return made
+
+    def settle_spaces(self) -> None:
+        """Registers for values that were put into shared memory by their name's use, and are no product's operand themselves."""
+        operands = {s[k] for launch in self.launches for s in _statements(launch.body) if s["op"] == "gemm" for k in ("a", "b")}
+        for tile in self.tiles:
+            if tile.by_value and tile.space == "shared" and tile.name not in operands:
+                tile.space = tile.entry["space"] = "fragment"
 
     def set_dtype(self, tile: Tile, dtype: str) -> None:
         tile.dtype = tile.entry["dtype"] = dtype

@@ -43,23 +43,49 @@ def made(t: Reader, kind: Any, base: Any, shape: Any, strides: Any, offsets: Any
     for value, what in ((shape, "a shape"), (strides, "strides"), (offsets, "offsets")):
         entries = _list(t, value, what)
         if len(entries) != len(block):
-            raise Mistake("%s of %d axes for a block of %d" % (what, len(entries), len(block)), "one entry an axis of the block")
+            raise Mistake("%s of %d axes for a block of %d" % (what, len(entries), len(block)),
+                          "one entry an axis of the block")
         parts.append([index_of(t.operand(x)) for x in entries])
     if not 1 <= len(block) <= 4:
         raise Mistake("a block of %d axes" % len(block), "1 to 4")
     return kind(param, parts[0], parts[1], parts[2], block, offset)
 
 
+def described(param: Param, told: Any) -> Descriptor:
+    """The descriptor that was passed as an argument: (shape, strides, block, padding), all numbers."""
+    shape, strides, block, padding = told
+    if len(shape) != len(block) or len(strides) != len(block):
+        raise Mistake("a descriptor of %d extents, %d strides and a block of %d axes" %
+                      (len(shape), len(strides), len(block)))
+    param.mode = "flat"
+    entries = [[index_expr(n, STATIC) for n in numbers] for numbers in (shape, strides, [0] * len(block))]
+    made_of = Descriptor(param, entries[0], entries[1], entries[2], tuple(block), index_expr(0, STATIC))
+    made_of.fill = float("nan") if padding == "nan" else None
+    return made_of
+
+
 @operation("make_block_ptr")
-def _make_block_ptr(t: Reader, base: Any, shape: Any, strides: Any, offsets: Any, block_shape: Any, order: Any = None) -> BlockPointer:
+def _make_block_ptr(t: Reader,
+                    base: Any,
+                    shape: Any,
+                    strides: Any,
+                    offsets: Any,
+                    block_shape: Any,
+                    order: Any = None) -> BlockPointer:
     return made(t, BlockPointer, base, shape, strides, offsets, block_shape)
 
 
 @operation("make_tensor_descriptor")
-def _make_tensor_descriptor(t: Reader, base: Any, shape: Any, strides: Any, block_shape: Any, padding_option: Any = "zero") -> Descriptor:
+def _make_tensor_descriptor(t: Reader,
+                            base: Any,
+                            shape: Any,
+                            strides: Any,
+                            block_shape: Any,
+                            padding_option: Any = "zero") -> Descriptor:
     if padding_option not in ("zero", "nan"):
         raise Mistake("padding %r" % (padding_option,), "\"zero\" or \"nan\"")
-    descriptor = made(t, Descriptor, base, shape, strides, [0] * len(_list(t, block_shape, "a block's shape")), block_shape)
+    descriptor = made(t, Descriptor, base, shape, strides, [0] * len(_list(t, block_shape, "a block's shape")),
+                      block_shape)
     descriptor.fill = float("nan") if padding_option == "nan" else None
     return descriptor
 
@@ -67,7 +93,8 @@ def _make_tensor_descriptor(t: Reader, base: Any, shape: Any, strides: Any, bloc
 @operation("advance")
 def _advance(t: Reader, base: Any, offsets: Any) -> BlockPointer:
     if not isinstance(base, BlockPointer) or isinstance(base, Descriptor):
-        raise Mistake("tl.advance of %s" % describe(base), "tl.make_block_ptr(…) makes what can be advanced; a pointer moves by +=")
+        raise Mistake("tl.advance of %s" % describe(base),
+                      "tl.make_block_ptr(…) makes what can be advanced; a pointer moves by +=")
     steps = _list(t, offsets, "offsets")
     if len(steps) != len(base.offsets):
         raise Mistake("%d offsets for a block pointer of %d axes" % (len(steps), len(base.offsets)))
@@ -109,11 +136,14 @@ def addressed(t: Reader, block: BlockPointer, offsets: Sequence[Expr], checked: 
 def _may_be_negative(offset: Expr) -> bool:
     """Whether an offset has a part that is taken away, or one of which nothing is known."""
     assert offset.poly is not None
-    return any(value < 0 for value in offset.poly.terms.values()) or any("cast(" in atom or "-" in atom for key in offset.poly.terms for atom in key)
+    return any(value < 0 for value in offset.poly.terms.values()) or any("cast(" in atom or "-" in atom
+                                                                         for key in offset.poly.terms for atom in key)
 
 
 def _offsets(t: Reader, block: BlockPointer, given: Any) -> List[Expr]:
     if given is None:
+        if isinstance(block, Descriptor):
+            raise Mistake("an access through a descriptor without offsets", "d.load([row, column])")
         return list(block.offsets)
     entries = _list(t, given, "offsets")
     if len(entries) != len(block.block):
@@ -122,12 +152,18 @@ def _offsets(t: Reader, block: BlockPointer, given: Any) -> List[Expr]:
 
 
 @operation("descriptor.load")
-def _load(t: Reader, block: Any, offsets: Any = None, boundary_check: Any = (), padding_option: str = "", **_: Any) -> Any:
+def _load(t: Reader,
+          block: Any,
+          offsets: Any = None,
+          boundary_check: Any = (),
+          padding_option: str = "",
+          **_: Any) -> Any:
     """A block as a tile: what a descriptor's lies outside is its padding; a block pointer checks ``boundary_check``."""
     hint = t.hint
     checked = range(len(block.block)) if isinstance(block, Descriptor) else _axes(boundary_check, len(block.block))
     pointer, mask = addressed(t, block, _offsets(t, block, offsets), list(checked))
-    fill = getattr(block, "fill", None) if isinstance(block, Descriptor) else float("nan") if padding_option == "nan" else None
+    fill = getattr(block, "fill", None) if isinstance(block,
+                                                      Descriptor) else float("nan") if padding_option == "nan" else None
     return t.load_pointer(pointer, mask, fill if mask is not None else None, hint)
 
 
@@ -204,5 +240,6 @@ def _experimental_store(t: Reader, desc: Any, value: Any, offsets: Any) -> None:
 
 def _descriptor(value: Any) -> Descriptor:
     if not isinstance(value, Descriptor):
-        raise Mistake("%s is no tensor descriptor" % describe(value), "make it in the kernel: tl.make_tensor_descriptor(base, shape, strides, block_shape)")
+        raise Mistake("%s is no tensor descriptor" % describe(value),
+                      "make it in the kernel: tl.make_tensor_descriptor(base, shape, strides, block_shape)")
     return value

@@ -196,13 +196,15 @@ class Tile:
         by_value: the result of an operation, copied by ``y = x``; otherwise allocated by the author, and ``y = x`` names it again.
         entry: the alloc statement, whose dtype is filled in when it is known.
         fresh: no name means it yet.
+        aliased: another name holds it transposed, so that it is not written in place.
     """
 
-    __slots__ = ("name", "shape", "dtype", "space", "by_value", "entry", "fresh", "layout")
+    __slots__ = ("name", "shape", "dtype", "space", "by_value", "entry", "fresh", "layout", "aliased")
 
     def __init__(self, name: str, shape: Tuple[Dim, ...], dtype: Optional[str], space: str, by_value: bool, entry: Dict[str, Any]) -> None:
         self.name, self.shape, self.dtype, self.space = name, shape, dtype, space
         self.by_value, self.entry, self.fresh, self.layout = by_value, entry, True, None
+        self.aliased = False
 
     def element(self, indices: List[str]) -> str:
         return "%s[%s]" % (self.name, ", ".join(indices) if self.shape else "0")
@@ -216,13 +218,21 @@ class Tile:
 class Param:
     """A tensor parameter. ``mode``: ``"flat"`` once it is used as a pointer, ``"axes"`` once it is sliced or asked for its shape."""
 
-    __slots__ = ("name", "shape", "dtype", "strides", "read", "written", "atomic", "mode", "view")
+    __slots__ = ("name", "shape", "dtype", "strides", "read", "written", "atomic", "mode", "memory")
 
     def __init__(self, name: str, shape: Tuple[Dim, ...], dtype: str, strides: Optional[Tuple[Dim, ...]]) -> None:
         self.name, self.shape, self.dtype, self.strides = name, shape, dtype, strides
         self.read = self.written = self.atomic = False
         self.mode: Optional[str] = None
-        self.view: Any = None
+        self.memory: Optional[int] = None  # elements from the first to the last, where the array is not row-major and contiguous
+
+    @property
+    def elements(self) -> Poly:
+        """How many there are in memory."""
+        total = Poly.of(1 if self.memory is None else self.memory)
+        for n in self.shape if self.memory is None else ():
+            total = total * Poly.of(n)
+        return total
 
 
 class Pointer:

@@ -1,6 +1,7 @@
 """More operations of the language, those that Triton's authors know: names, signatures and meanings.
 
-What they do is in _operations_more.py, _random.py and _descriptors.py. ``math`` and ``extra.libdevice`` are namespaces as in Triton.
+What they do is in _operations_more.py, _random.py and _descriptors.py. ``math`` and ``extra.libdevice`` are namespaces
+as in Triton.
 """
 
 from __future__ import annotations
@@ -10,12 +11,16 @@ import types
 from . import _functions
 from ._types import Builtin, DType
 
-__all__: "list[str]" = ["PropagateNan", "const", "extra", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "math", "tensor", "tensor_descriptor"]
+__all__: "list[str]" = [
+    "PropagateNan", "const", "extra", "float8e4b15", "float8e4b8", "float8e4nv", "float8e5", "float8e5b16", "math",
+    "tensor", "tensor_descriptor"]
 
 
 def _language(function):  # type: ignore[no-untyped-def]
     __all__.append(function.__name__)
-    return Builtin(function, function.__name__.lstrip("_") if function.__name__.startswith("_experimental") else function.__name__)
+    return Builtin(
+        function,
+        function.__name__.lstrip("_") if function.__name__.startswith("_experimental") else function.__name__)
 
 
 # -- block pointers and descriptors
@@ -23,9 +28,9 @@ def _language(function):  # type: ignore[no-untyped-def]
 
 @_language
 def make_block_ptr(base, shape, strides, offsets, block_shape, order=None):  # type: ignore[no-untyped-def]
-    """A pointer to a block of ``block_shape`` at ``offsets`` of the tensor of ``shape`` and ``strides`` that begins at ``base``.
-    ``tl.load`` and ``tl.store`` of it check the axes in ``boundary_check``; on the others the block lies inside. ``order`` changes
-    nothing: lowering looks at the strides.
+    """A pointer to a block of ``block_shape`` at ``offsets`` of the tensor of ``shape`` and ``strides`` that begins at
+    ``base``. ``tl.load`` and ``tl.store`` of it check the axes in ``boundary_check``; on the others the block lies
+    inside. ``order`` changes nothing: lowering looks at the strides.
     """
 
 
@@ -36,9 +41,9 @@ def advance(base, offsets):  # type: ignore[no-untyped-def]
 
 @_language
 def make_tensor_descriptor(base, shape, strides, block_shape, padding_option="zero"):  # type: ignore[no-untyped-def]
-    """A tensor of ``shape`` and ``strides`` that begins at ``base``, moved in blocks of ``block_shape``: ``d.load([i, j])``,
-    ``d.store([i, j], x)``, ``d.gather(rows, j)``, ``d.scatter(x, rows, j)``, ``d.atomic_add([i, j], x)``. Outside the shape reads
-    give 0 and writes are dropped.
+    """A tensor of ``shape`` and ``strides`` that begins at ``base``, moved in blocks of ``block_shape``: ``d.load([i,
+    j])``, ``d.store([i, j], x)``, ``d.gather(rows, j)``, ``d.scatter(x, rows, j)``, ``d.atomic_add([i, j], x)``.
+    Outside the shape reads give 0 and writes are dropped.
     """
 
 
@@ -57,14 +62,16 @@ def store_tensor_descriptor(desc, offsets, value):  # type: ignore[no-untyped-de
 
 @_language
 def associative_scan(input, axis, combine_fn, reverse=False):  # type: ignore[no-untyped-def]
-    """Running results of ``combine_fn`` along ``axis``, the element itself included. ``combine_fn`` is a ``@tl.jit`` function of two
-    values that is their sum, product, larger or smaller one.
+    """Running results of ``combine_fn`` along ``axis``, the element itself included. ``combine_fn`` is a ``@tl.jit``
+    function of two values that is their sum, product, larger or smaller one.
     """
 
 
 @_language
 def reduce(input, axis, combine_fn, keep_dims=False):  # type: ignore[no-untyped-def]
-    """``combine_fn`` over all elements along ``axis`` (None: over all): a sum, product, maximum, minimum, or a logical and, or."""
+    """``combine_fn`` over all elements along ``axis`` (None: over all): a sum, product, maximum, minimum, or a logical
+    and, or.
+    """
 
 
 @_language
@@ -132,7 +139,9 @@ def unsqueeze(x, dim):  # type: ignore[no-untyped-def]
 
 @_language
 def swizzle2d(i, j, size_i, size_j, size_g):  # type: ignore[no-untyped-def]
-    """The indices of a row-major matrix ``size_i`` by ``size_j`` renamed to run column-major in groups of ``size_g`` rows."""
+    """The indices of a row-major matrix ``size_i`` by ``size_j`` renamed to run column-major in groups of ``size_g``
+    rows.
+    """
 
 
 @_language
@@ -168,7 +177,9 @@ def mul(x, y, sanitize_overflow=True):  # type: ignore[no-untyped-def]
 
 @_language
 def philox(seed, c0, c1, c2, c3, n_rounds=10):  # type: ignore[no-untyped-def]
-    """Philox 4x32 of the counter (c0, c1, c2, c3) and the key ``seed``: four tiles of u32, the same bits on every device."""
+    """Philox 4x32 of the counter (c0, c1, c2, c3) and the key ``seed``: four tiles of u32, the same bits on every
+    device.
+    """
 
 
 @_language
@@ -211,7 +222,9 @@ def uint_to_uniform_float(x):  # type: ignore[no-untyped-def]
 
 @_language
 def atomic_cas(pointer, cmp, val, sem=None, scope=None):  # type: ignore[no-untyped-def]
-    """Replaces what ``pointer`` points to by ``val`` where it equals ``cmp``, one writer at a time."""
+    """Replaces what ``pointer`` points to by ``val`` where it equals ``cmp``, one writer at a time; gives what was
+    there.
+    """
 
 
 @_language
@@ -225,7 +238,17 @@ def device_assert(cond, msg="", mask=None):  # type: ignore[no-untyped-def]
 
 
 @_language
-def dot_scaled(lhs, lhs_scale, lhs_format, rhs, rhs_scale, rhs_format, acc=None, fast_math=False, lhs_k_pack=True, rhs_k_pack=True, out_dtype=None):  # type: ignore[no-untyped-def]
+def dot_scaled(lhs,
+               lhs_scale,
+               lhs_format,
+               rhs,
+               rhs_scale,
+               rhs_format,
+               acc=None,
+               fast_math=False,
+               lhs_k_pack=True,
+               rhs_k_pack=True,
+               out_dtype=None):  # type: ignore[no-untyped-def]
     """Not there yet: products of f8e4m3fn, f6 and f4 blocks with their scales."""
 
 
@@ -277,20 +300,23 @@ float8e5, float8e4nv = DType("f8e5m2", 1, "float8e5"), DType("f8e4m3fn", 1, "flo
 float8e5b16, float8e4b8 = DType("f8e5m2fnuz", 1, "float8e5b16"), DType("f8e4m3fnuz", 1, "float8e4b8")
 float8e4b15 = DType("f8e4b15", 1, "float8e4b15")
 
-math = types.SimpleNamespace(__name__="tl.math", **{
-    name: getattr(_functions, name) for name in
-    "abs ceil cos div_rn erf exp exp2 expm1 fdiv floor fma isinf isnan log log1p log2 pow rsqrt sigmoid sin sqrt sqrt_rn tanh umulhi".split()})
+_MATH = ("abs ceil cos div_rn erf exp exp2 expm1 fdiv floor fma isinf isnan log log1p log2 pow rsqrt sigmoid sin sqrt "
+         "sqrt_rn tanh umulhi")
+math = types.SimpleNamespace(__name__="tl.math", **{name: getattr(_functions, name) for name in _MATH.split()})
 
 # libdevice's functions that are the language's own under another name, or a short expression of them.
-_SAME = ("abs ceil cos erf exp exp2 expm1 floor fma isinf isnan log log1p log2 pow rsqrt sin sqrt sqrt_rn tanh div_rn round").split()
-_RENAMED = {"rint": "round", "nearbyint": "round", "rsqrt_rn": "rsqrt", "fast_expf": "exp", "fast_logf": "log", "fast_log2f": "log2",
-            "fast_sinf": "sin", "fast_cosf": "cos", "fast_tanhf": "tanh", "fast_powf": "pow", "fast_dividef": "div_rn", "mulhi": "umulhi",
-            "fma_rn": "fma"}
-LIBDEVICE_COMPUTED = ("add_rn", "cosh", "erfc", "exp10", "fdim", "finitef", "hypot", "isfinited", "log10", "mul_rn", "rcp_rn", "saturatef",
-                      "sinh", "sub_rn", "tan", "trunc")
-LIBDEVICE_ABSENT = ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cyl_bessel_i0", "cyl_bessel_i1", "erfcinv",
-                    "erfinv", "fmod", "ilogb", "j0", "j1", "ldexp", "lgamma", "logb", "nextafter", "normcdf", "normcdfinv", "remainder",
-                    "scalbn", "signbit", "tgamma", "y0", "y1")
+_SAME = (
+    "abs ceil cos erf exp exp2 expm1 floor fma isinf isnan log log1p log2 pow rsqrt sin sqrt sqrt_rn tanh div_rn round"
+).split()
+_RENAMED = {
+    "rint": "round", "nearbyint": "round", "rsqrt_rn": "rsqrt", "fast_expf": "exp", "fast_logf": "log",
+    "fast_log2f": "log2", "fast_sinf": "sin", "fast_cosf": "cos", "fast_tanhf": "tanh", "fast_powf": "pow",
+    "fast_dividef": "div_rn", "mulhi": "umulhi", "fma_rn": "fma"}
+LIBDEVICE_COMPUTED = ("add_rn", "cosh", "erfc", "exp10", "fdim", "finitef", "hypot", "isfinited", "log10", "mul_rn",
+                      "rcp_rn", "saturatef", "sinh", "sub_rn", "tan", "trunc")
+LIBDEVICE_ABSENT = ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cyl_bessel_i0",
+                    "cyl_bessel_i1", "erfcinv", "erfinv", "fmod", "ilogb", "j0", "j1", "ldexp", "lgamma", "logb",
+                    "nextafter", "normcdf", "normcdfinv", "remainder", "scalbn", "signbit", "tgamma", "y0", "y1")
 
 
 def _libdevice() -> types.SimpleNamespace:
@@ -310,3 +336,17 @@ def _libdevice() -> types.SimpleNamespace:
 
 extra = types.SimpleNamespace(__name__="tl.extra", libdevice=_libdevice())
 extra.cuda = extra.hip = types.SimpleNamespace(__name__="tl.extra.hip", libdevice=extra.libdevice)
+
+
+def gdc_wait():  # type: ignore[no-untyped-def]
+    """Nothing: a launch begins when the one before it has ended."""
+
+
+def gdc_launch_dependents():  # type: ignore[no-untyped-def]
+    """Nothing: a launch begins when the one before it has ended."""
+
+
+extra.cuda.gdc_wait, extra.cuda.gdc_launch_dependents = Builtin(gdc_wait, "gdc_wait"), Builtin(
+    gdc_launch_dependents, "gdc_launch_dependents")
+_experimental_make_tensor_descriptor = make_tensor_descriptor
+__all__.append("_experimental_make_tensor_descriptor")

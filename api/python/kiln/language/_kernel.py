@@ -9,7 +9,7 @@ import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
-from ._arguments import ArraySpec, Staged, spec_of
+from ._arguments import ArraySpec, Staged, memory_of, spec_of
 from ._errors import KernelError, Place
 from ._report import Explanation, Profile
 from ._source import Source
@@ -175,7 +175,7 @@ class Kernel:
         specs = self.specs(values)
         program = self.program(specs, launch, target)
         bindings = bindings_of(program, specs, launch)
-        key = (id(program), target, device, tuple(sorted(bindings.items())))
+        key = (id(program), target, device, tuple(sorted(bindings.items())), id(client()))  # kept alive by what is found
         with self._lock:
             found = self._compiled.get(key)
         if found is None:
@@ -200,7 +200,8 @@ def _key(specs: Mapping[str, Any], annotations: Mapping[str, Any]) -> Any:
     parts: List[Any] = []
     for name, spec in specs.items():
         if isinstance(spec, ArraySpec):
-            parts.append((name, spec.dtype, tuple(n if n == 1 or isinstance(n, str) else "n" for n in spec.shape)))
+            shape = tuple(n if n == 1 or isinstance(n, str) else "n" for n in spec.shape)
+            parts.append((name, spec.dtype, shape, spec.strides, spec.memory, spec.described))
         elif isinstance(annotations.get(name), constexpr) or annotations.get(name) is constexpr or isinstance(spec, (bool, str, type(None), tuple)):
             parts.append((name, repr(spec)))
         elif isinstance(spec, int):
@@ -320,8 +321,11 @@ class CompiledKernel:
                 if param is None:
                     arguments[name] = values[argument]
                     continue
+                value = getattr(values[argument], "kiln_array", values[argument])
                 shape = tuple(self._extent(n) for n in param.shape)
-                arguments[name] = staged.array(argument, values[argument], tensor["dtype"], shape, tensor["access"] != "read")
+                if param.mode == "flat" and param.memory is not None:
+                    value, shape = memory_of(argument, value), (param.memory,)
+                arguments[name] = staged.array(argument, value, tensor["dtype"], shape, tensor["access"] != "read")
             with self._located():
                 result = act(arguments)
             staged.finish()
@@ -330,7 +334,16 @@ class CompiledKernel:
             staged.free()
 
     def _extent(self, extent: Any) -> int:
-        return extent if isinstance(extent, int) else int(self.bindings[str(extent)])
+        if isinstance(extent, int):
+            return extent
+        from ._builder import Builder
+
+        builder = Builder("extent")
+        builder.known.update(self.bindings)
+        found = builder.value_of(extent)
+        if found is None:
+            raise errors.InvalidArgument("the extent %s is not known: not all of its sizes have a value" % extent)
+        return found
 
     def explain(self) -> Explanation:
         """The grid and where it comes from, resources, tiles with layouts and conflicts, barriers, remaining checks, decisions."""

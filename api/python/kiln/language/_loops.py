@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from . import _scan
 from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
-from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, index_expr
+from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, Transposed, index_expr
 from ._memory import MapScope, Memory, describe
 
 
@@ -134,14 +134,18 @@ class Loops(Memory):
                     frame.carried[name] = self._own(name, value)
             elif is_number(value) or isinstance(value, Expr):
                 frame.names[name] = frame.carried[name] = self._carrier(node, name, value)
+            elif isinstance(value, Transposed):
+                frame.names[name] = frame.carried[name] = self.tile(self.expr(value), name)
             elif isinstance(value, (Pointer, BlockPointer)):
                 self.fail("the pointer %s changes in this loop in a way that is not followed" % name, node,
                           "advance it once an iteration by the same amount: %s += step" % name)
+            elif _scan.read_before_assigned(node.body, name):
+                self.fail("%s changes in this loop, and is %s" % (name, describe(value)), node, "a loop changes numbers, tiles and pointers")
         return before
 
     def _own(self, name: str, value: Tile) -> Tile:
         """The tile of a name that is about to be changed: its own, not the caller's."""
-        if name in self.frame.borrowed:
+        if name in self.frame.borrowed or value.aliased:
             self.frame.borrowed.discard(name)
             value = self.frame.names[name] = self.tile(value.read(), name)
             value.fresh = False

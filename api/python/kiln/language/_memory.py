@@ -409,16 +409,17 @@ class Memory:
         self.views.saw(access)
         region = None if atomic else self._contiguous(param, offset, condition, shape)
         if region is not None:
-            return self.store_region_flat(region, value, expr)
+            self.store_region_flat(region, value, expr)
+            return None
         if atomic:
             more["atomic"] = atomic
         self.map(shape, "%s[%s]" % (param.name, offset.text), expr, condition, **more)
 
-    def store_region_flat(self, region: Region, value: Any, expr: Expr) -> None:
+    def store_region_flat(self, region: Region, value: Any, expr: Expr) -> Dict[str, Any]:
         tile = value if isinstance(value, Tile) and same_shape(value.shape, region.shape) else self.tile(expr, "out")
         statement: Dict[str, Any] = {"op": "copy", "from": tile.name, "to": region.text()}
         self._limit(statement, region)
-        self.builder.emit(statement)
+        return self.builder.emit(statement)
 
     def _note_bounds(self, condition: Expr) -> None:
         for low, high in condition.bounds or []:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, List, Optional, Tuple
 
 from ._access import Reader
-from ._arithmetic import (Mistake, as_dim, binary, broadcast, broadcast_shape, call, cast, constant, index_of, is_number, same_shape, shape_text, truth, where)
+from ._arithmetic import (Mistake, as_dim, binary, broadcast, broadcast_shape, call, cast, constant, index_of,
+                          is_number, same_shape, shape_text, truth, where)
 from ._expr import ELEMENT, STATIC, BlockPointer, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed
 from ._functions_more import LIBDEVICE_ABSENT, LIBDEVICE_COMPUTED, tensor, tensor_descriptor
 from ._memory import describe
@@ -18,7 +19,8 @@ _LEFT, _RIGHT = "combine_lhs", "combine_rhs"
 
 
 def combination(t: Reader, combine: Any, dtype: str) -> str:
-    """Which of the format's reductions a function of two values is: ``sum``, ``prod``, ``max``, ``min``, ``and``, ``or``, ``xor``.
+    """Which of the format's reductions a function of two values is: ``sum``, ``prod``, ``max``, ``min``, ``and``,
+    ``or``, ``xor``.
 
     The function is read with two names for its arguments, and its text compared: the order of the two does not matter.
     """
@@ -28,8 +30,9 @@ def combination(t: Reader, combine: Any, dtype: str) -> str:
     if not hasattr(function, "__code__"):
         raise Mistake("a combine function that is %s" % describe(combine), "a @tl.jit function of two values")
     if function.__code__.co_argcount != 2:
-        raise Mistake("a combine function of %d values: reductions of tuples are not there yet" % function.__code__.co_argcount,
-                      "reduce one tile at a time; tl.argmax and tl.argmin give indices")
+        raise Mistake(
+            "a combine function of %d values: reductions of tuples are not there yet" % function.__code__.co_argcount,
+            "reduce one tile at a time; tl.argmax and tl.argmin give indices")
     before = t.builder.depth, len(t.builder.launch.allocs)
     left, right = Expr(dtype, _LEFT, (), ELEMENT), Expr(dtype, _RIGHT, (), ELEMENT)
     result = t.inline(function, [left, right], {})
@@ -38,15 +41,18 @@ def combination(t: Reader, combine: Any, dtype: str) -> str:
         told = "statements"
     kind = _TEXTS.get(told)
     if kind is None:
-        raise Mistake("a combine function that is neither sum, product, maximum nor minimum is not there yet: it is %s"
-                      % told.replace(_LEFT, "a").replace(_RIGHT, "b"), "return a + b, a * b, tl.maximum(a, b), tl.minimum(a, b), a & b, a | b of conditions")
+        raise Mistake(
+            "a combine function that is neither sum, product, maximum nor minimum is not there yet: it is %s" %
+            told.replace(_LEFT, "a").replace(_RIGHT, "b"),
+            "return a + b, a * b, tl.maximum(a, b), tl.minimum(a, b), a & b, a | b of conditions")
     return kind
 
 
 def _texts() -> Any:
     found = {}
     for a, b in ((_LEFT, _RIGHT), (_RIGHT, _LEFT)):
-        for op, kind in (("+", "sum"), ("*", "prod"), ("&", "and"), ("|", "or"), ("^", "xor"), ("&&", "and"), ("||", "or")):
+        for op, kind in (("+", "sum"), ("*", "prod"), ("&", "and"), ("|", "or"), ("^", "xor"), ("&&", "and"), ("||",
+                                                                                                               "or")):
             found["%s %s %s" % (a, op, b)] = kind
         for word in ("max", "min"):
             found["%s(%s, %s)" % (word, a, b)] = word
@@ -70,7 +76,8 @@ def _associative_scan(t: Reader, input: Any, axis: Any, combine_fn: Any, reverse
         raise Mistake("a running %s is not there yet" % kind, "a running sum, product, maximum or minimum")
     source = t.tile(input, hint + "_in", "fragment")
     made = t.builder.alloc(hint, "fragment", source.dtype, source.shape, True)
-    statement = {"op": "scan", "kind": kind, "from": source.name, "to": made.name, "axis": _axis(axis, len(source.shape))}
+    statement = {
+        "op": "scan", "kind": kind, "from": source.name, "to": made.name, "axis": _axis(axis, len(source.shape))}
     if reverse:
         statement["reverse"] = True
     t.builder.emit(statement)
@@ -80,9 +87,11 @@ def _associative_scan(t: Reader, input: Any, axis: Any, combine_fn: Any, reverse
 @operation("reduce")
 def _reduce(t: Reader, input: Any, axis: Any, combine_fn: Any, keep_dims: bool = False) -> Any:
     if isinstance(input, (tuple, list)):
-        raise Mistake("a reduction of several tiles at once is not there yet", "tl.argmax and tl.argmin give indices; reduce one tile at a time")
+        raise Mistake("a reduction of several tiles at once is not there yet",
+                      "tl.argmax and tl.argmin give indices; reduce one tile at a time")
     values = t.expr(input)
-    return reduced(t, combination(t, combine_fn, "i32" if values.dtype == "index" else values.dtype), input, axis, keep_dims)
+    return reduced(t, combination(t, combine_fn, "i32" if values.dtype == "index" else values.dtype), input, axis,
+                   keep_dims)
 
 
 def reduced(t: Reader, kind: str, input: Any, axis: Any, keep_dims: bool) -> Any:
@@ -109,8 +118,10 @@ def _xor_sum(t: Reader, input: Any, axis: Any = None, keep_dims: bool = False) -
 
 @operation("sort", "topk")
 def _sort(t: Reader, *_: Any, **__: Any) -> None:
-    raise Mistake("sorting inside a kernel is not there yet", "tl.max(x, axis, return_indices=True) takes one at a time: repeat it k times, with the taken "
-                  "element replaced by -inf")
+    raise Mistake(
+        "sorting inside a kernel is not there yet",
+        "tl.max(x, axis, return_indices=True) takes one at a time: repeat it k times, with the taken "
+        "element replaced by -inf")
 
 
 @operation("histogram")
@@ -159,9 +170,11 @@ def _join(t: Reader, a: Any, b: Any) -> Expr:
 def _split(t: Reader, a: Any) -> Tuple[Expr, Expr]:
     value = t.expr(a)
     if not value.shape or value.shape[-1] != 2:
-        raise Mistake("a split of shape %s" % shape_text(value.shape), "the last axis has extent 2: reshape to [..., 2] first")
+        raise Mistake("a split of shape %s" % shape_text(value.shape),
+                      "the last axis has extent 2: reshape to [..., 2] first")
     axes = {k: "$%d" % k for k in range(len(value.shape) - 1)}
-    return tuple(value.moved({**axes, len(value.shape) - 1: str(n)}, value.shape[:-1]) for n in (0, 1))  # type: ignore[return-value]
+    return tuple(value.moved({**axes, len(value.shape) - 1: str(n)}, value.shape[:-1])
+                 for n in (0, 1))  # type: ignore[return-value]
 
 
 @operation("interleave")
@@ -183,7 +196,8 @@ def _cat(t: Reader, input: Any, other: Any, can_reorder: bool = False, dim: Any 
     k = _axis(dim, len(left.shape))
     rest = [s[:k] + s[k + 1:] for s in (left.shape, right.shape)]
     if not same_shape(rest[0], rest[1]):
-        raise Mistake("a concatenation of shapes %s and %s along axis %d" % (shape_text(left.shape), shape_text(right.shape), k))
+        raise Mistake("a concatenation of shapes %s and %s along axis %d" %
+                      (shape_text(left.shape), shape_text(right.shape), k))
     size = Poly.of(left.shape[k])
     extent = as_dim(binary("+", _size(left.shape[k]), _size(right.shape[k])))
     shape = left.shape[:k] + (extent,) + left.shape[k + 1:]
@@ -224,6 +238,11 @@ def _swizzle2d(t: Reader, i: Any, j: Any, size_i: Any, size_j: Any, size_g: Any)
     return binary("+", first, binary("%", within, height)), binary("//", within, height)
 
 
+@operation("gdc_wait", "gdc_launch_dependents")
+def _in_order(t: Reader) -> None:
+    return None
+
+
 @operation("map_elementwise")
 def _map_elementwise(t: Reader, scalar_fn: Any, *args: Any, pack: int = 1) -> Any:
     if pack != 1:
@@ -250,7 +269,9 @@ for _name, _op in (("add", "+"), ("sub", "-"), ("mul", "*")):
 
 @operation("python.isinstance")
 def _isinstance(t: Reader, x: Any, kinds: Any) -> bool:
-    """Of a kernel's values: ``tl.tensor``, ``tl.tensor_descriptor``, ``tl.constexpr`` (what is known now), or Python's types."""
+    """Of a kernel's values: ``tl.tensor``, ``tl.tensor_descriptor``, ``tl.constexpr`` (what is known now), or Python's
+    types.
+    """
     for kind in kinds if isinstance(kinds, tuple) else (kinds,):
         if kind is tensor_descriptor:
             found = isinstance(x, BlockPointer)
@@ -265,6 +286,15 @@ def _isinstance(t: Reader, x: Any, kinds: Any) -> bool:
     return False
 
 
+@operation("umulhi")
+def _umulhi(t: Reader, x: Any, y: Any) -> Any:
+    """The upper half; an index counts as i32, whose bits are taken as unsigned."""
+    parts = [t.operand(v) for v in (x, y)]
+    widths = [v.dtype for v in parts if isinstance(v, Expr) and v.dtype != "index"]
+    dtype = "u64" if any(w in ("i64", "u64") for w in widths) else "u32"
+    return call("mulhi", *[constant(v, dtype) if is_number(v) else cast(v, dtype) for v in parts])
+
+
 def _finite(x: Any) -> Any:
     return binary("<", call("abs", x), float("inf"))
 
@@ -275,12 +305,14 @@ def _computed(t: Reader, name: str, x: Any, y: Any = None) -> Any:
     table = {
         "add_rn": lambda: binary("+", x, y), "sub_rn": lambda: binary("-", x, y), "mul_rn": lambda: binary("*", x, y),
         "rcp_rn": lambda: binary("/", 1.0, x), "exp10": lambda: call("pow", 10.0, x),
-        "log10": lambda: binary("*", call("log", x), 0.4342944819032518), "erfc": lambda: binary("-", 1.0, call("erf", x)),
-        "tan": lambda: binary("/", call("sin", x), call("cos", x)), "cosh": lambda: binary("*", binary("+", up(), down()), 0.5),
-        "sinh": lambda: binary("*", binary("-", up(), down()), 0.5), "fdim": lambda: binary("max", binary("-", x, y), 0.0),
+        "log10": lambda: binary("*", call("log", x), 0.4342944819032518),
+        "erfc": lambda: binary("-", 1.0, call("erf", x)), "tan": lambda: binary("/", call("sin", x), call("cos", x)),
+        "cosh": lambda: binary("*", binary("+", up(), down()), 0.5),
+        "sinh": lambda: binary("*", binary("-", up(), down()), 0.5),
+        "fdim": lambda: binary("max", binary("-", x, y), 0.0),
         "hypot": lambda: call("sqrt", binary("+", binary("*", x, x), binary("*", y, y))),
-        "saturatef": lambda: binary("min", binary("max", x, 0.0), 1.0), "finitef": lambda: _finite(x), "isfinited": lambda: _finite(x),
-        "trunc": lambda: where(binary("<", x, 0.0), call("ceil", x), call("floor", x))}
+        "saturatef": lambda: binary("min", binary("max", x, 0.0), 1.0), "finitef": lambda: _finite(x),
+        "isfinited": lambda: _finite(x), "trunc": lambda: where(binary("<", x, 0.0), call("ceil", x), call("floor", x))}
     return table[name]()
 
 
@@ -296,8 +328,10 @@ def _libdevice() -> None:
         def refuse(word: str) -> None:
             @operation("libdevice." + word)
             def run(t: Reader, *_: Any, **__: Any) -> None:
-                raise Mistake("%s is not there yet" % word, "exp, exp2, log, log2, log1p, expm1, sqrt, rsqrt, tanh, erf, sin, cos, pow, floor, ceil and "
-                              "round are; compute it of them, or before the launch")
+                raise Mistake(
+                    "%s is not there yet" % word,
+                    "exp, exp2, log, log2, log1p, expm1, sqrt, rsqrt, tanh, erf, sin, cos, pow, floor, ceil and "
+                    "round are; compute it of them, or before the launch")
 
         refuse(name)
 
@@ -314,14 +348,15 @@ def _refused(names: str, message: str, hint: str) -> None:
         raise Mistake(message, hint)
 
 
-_refused("atomic_cas", "compare-and-swap is not there yet",
-         "blocks do not wait for each other: give each program a row of its own in a buffer and add the rows up in a second kernel, or use tl.atomic_add")
 _refused("device_print", "printing from a running kernel is not there yet",
          "store the values into a parameter and look at the array; compiled.check() compares with the interpreter")
 _refused("device_assert", "assertions in a running kernel are not there yet",
          "tl.static_assert for what is known when compiled; compiled.check() compares with the interpreter")
 _refused("dot_scaled", "products of blocks with scales (f8, f6, f4) are not there yet",
          "convert the operands and multiply with the scales first: tl.dot((x.to(tl.float32) * s).to(tl.float16), y)")
-_refused("inline_asm_elementwise", "inline assembly", "a kernel is compiled for every target: write it with tl.* and bit operations")
-_refused("pointer_type", "pointers that lie in memory", "pass one buffer that holds all operands one after the other, and where each begins as offsets")
-_refused("async_task", "waves specialized by hand", "tl.range(…, num_stages=n): lowering decides which waves load ahead")
+_refused("inline_asm_elementwise", "inline assembly",
+         "a kernel is compiled for every target: write it with tl.* and bit operations")
+_refused("pointer_type", "pointers that lie in memory",
+         "pass one buffer that holds all operands one after the other, and where each begins as offsets")
+_refused("async_task", "waves specialized by hand",
+         "tl.range(…, num_stages=n): lowering decides which waves load ahead")

@@ -1,7 +1,8 @@
-"""Random numbers by Philox 4x32 (Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", SC 2011), Triton's streams.
+"""Random numbers by Philox 4x32 (Salmon and others, "Parallel random numbers: as easy as 1, 2, 3", SC 2011), Triton's
+streams.
 
-Everything is integer arithmetic, so that a seed gives the same bits on every device. A round multiplies two words of the counter; all
-rounds stand in one map, each word of each round as a ``let``.
+Everything is integer arithmetic, so that a seed gives the same bits on every device. A round multiplies two words of
+the counter; all rounds stand in one map, each word of each round as a ``let``.
 """
 
 from __future__ import annotations
@@ -53,18 +54,22 @@ class _Map:
 
     def set(self, name: str, dtype: str, value: str) -> Tile:
         made = self.t.builder.alloc(name, "fragment", dtype, self.shape, True)
-        self.items.append({"set": self.put(made.element(["$%d" % k for k in range(len(self.shape))])), "value": self.put(value)})
+        self.items.append({
+            "set": self.put(made.element(["$%d" % k for k in range(len(self.shape))])), "value": self.put(value)})
         return made
 
     def emit(self) -> None:
         rank = max(1, len(self.shape))
-        self.t.builder.emit({"op": "map", "index": list(INDEX_NAMES[:rank]), "extent": [str(n) for n in self.shape] or ["1"], "body": self.items})
+        self.t.builder.emit({
+            "op": "map", "index": list(INDEX_NAMES[:rank]), "extent": [str(n) for n in self.shape] or ["1"],
+            "body": self.items})
 
 
 def philox(t: Reader, seed: Any, counter: List[Any], rounds: Any, count: int) -> List[Tile]:
     """The first ``count`` of the four words of the counter after ``rounds`` rounds."""
     if not isinstance(rounds, int) or not 1 <= rounds <= _ROUNDS_MAX:
-        raise Mistake("%r rounds of Philox" % (rounds,), "1 to %d, known when the kernel is read; 10 is the usual number" % _ROUNDS_MAX)
+        raise Mistake("%r rounds of Philox" % (rounds, ),
+                      "1 to %d, known when the kernel is read; 10 is the usual number" % _ROUNDS_MAX)
     key = [k.text for k in words(integer(t, seed, "a seed"))]
     if integer(t, seed, "a seed").shape:
         raise Mistake("a seed that is a tile", "one number: let the counter be the tile")
@@ -76,8 +81,11 @@ def philox(t: Reader, seed: Any, counter: List[Any], rounds: Any, count: int) ->
     c = [made.let("word", broadcast(word, shape).text) for word in counter]
     a, b = ("cast(%d, u32)" % f for f in _FACTORS)
     for _ in range(rounds):
-        c = [made.let("word", "mulhi(%s, %s) ^ %s ^ %s" % (b, c[2], c[1], k[0])), made.let("word", "%s * %s" % (b, c[2])),
-             made.let("word", "mulhi(%s, %s) ^ %s ^ %s" % (a, c[0], c[3], k[1])), made.let("word", "%s * %s" % (a, c[0]))]
+        c = [
+            made.let("word", "mulhi(%s, %s) ^ %s ^ %s" % (b, c[2], c[1], k[0])),
+            made.let("word", "%s * %s" % (b, c[2])),
+            made.let("word", "mulhi(%s, %s) ^ %s ^ %s" % (a, c[0], c[3], k[1])),
+            made.let("word", "%s * %s" % (a, c[0]))]
         k = [made.let("key", "%s + cast(%d, u32)" % (old, step)) for old, step in zip(k, _KEYS)]
     tiles = [made.set("random", "u32", word) for word in c[:count]]
     made.items = _used(made.items)
@@ -119,7 +127,8 @@ def normal(first: Expr, second: Expr) -> Tuple[Any, Any]:
 def _philox(t: Reader, seed: Any, c0: Any, c1: Any, c2: Any, c3: Any, n_rounds: Any = 10) -> Tuple[Any, ...]:
     counter = [integer(t, c, "a counter") for c in (c0, c1, c2, c3)]
     if any(c.dtype in ("i64", "u64") for c in counter):
-        raise Mistake("Philox of counters of 64 bits", "Philox 4x32: convert them with .to(tl.uint32); tl.randint4x takes offsets of 64 bits")
+        raise Mistake("Philox of counters of 64 bits",
+                      "Philox 4x32: convert them with .to(tl.uint32); tl.randint4x takes offsets of 64 bits")
     return tuple(philox(t, seed, [cast(c, "u32") for c in counter], n_rounds, 4))
 
 

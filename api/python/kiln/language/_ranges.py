@@ -12,7 +12,9 @@ from ._expr import Expr, Poly
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _POINTS_MAX = 1 << 16   # evaluated for one index
 _PROGRAMS_MAX = 2 ** 31 - 1
-_CALLS = {"ceildiv": lambda a, b: -(-a // b) if b else 0, "min": min, "max": max, "cast": lambda x, _: x, "true": True, "false": False}
+_CALLS = {
+    "ceildiv": lambda a, b: -(-a // b)
+    if b else 0, "min": min, "max": max, "cast": lambda x, _: x, "true": True, "false": False}
 _TYPES = ("index", "i64", "i32", "u32", "u64")
 
 
@@ -30,6 +32,7 @@ class Ranges:
         self._builder = builder
         self._boxes: Dict[str, Tuple[int, int, int]] = {}   # variable -> least, largest value, step
         self.used: Set[str] = set()
+        self._found: Dict[str, Optional[Tuple[int, int]]] = {}
         for axis, word in enumerate(("bid.x", "bid.y", "bid.z")):
             count = grid[axis] if grid is not None and axis < len(grid) else 1 if grid is not None else None
             value = builder.value_of(count.poly) if isinstance(count, Expr) and count.poly is not None else count
@@ -51,11 +54,19 @@ class Ranges:
         return self.extremes(value.poly) if value.poly is not None and not value.reads else None
 
     def extremes(self, poly: Optional[Poly]) -> Optional[Tuple[int, int]]:
-        """A range that holds all values of an index, None where none is known: exact but for dependences between variables."""
+        """A range that holds all values of an index, None where none is known: exact but for dependences between
+        variables.
+        """
         if poly is None:
             return None
         if poly.constant is not None:
             return poly.constant, poly.constant
+        text = str(poly)
+        if text not in self._found:  # a variable's range never changes: names are claimed once
+            self._found[text] = self._evaluated(poly)
+        return self._found[text]
+
+    def _evaluated(self, poly: Poly) -> Optional[Tuple[int, int]]:
         choices = self._choices(poly)
         if choices is None:
             return None

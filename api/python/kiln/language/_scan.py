@@ -76,6 +76,18 @@ def read_outside(function: ast.FunctionDef, loop: ast.stmt, name: str) -> bool:
     return False
 
 
+def instead_of_while(loop: ast.While) -> str:
+    """What to write instead: for a lock, and for a counter that grows by the same amount; "" for others."""
+    called = {getattr(n.func, "attr", getattr(n.func, "id", "")) for n in ast.walk(loop.test) if isinstance(n, ast.Call)}
+    if called & {"atomic_cas", "atomic_xchg", "atomic_add"}:
+        return ("a lock: blocks do not wait for each other. Give each program a row of its own in a buffer and add the rows up in a second kernel, "
+                "or use tl.atomic_add")
+    for name in sorted(read(loop.test)):
+        if step_of(loop.body, name) is not None:
+            return "for %s in range(first, end, step)" % name
+    return ""
+
+
 def step_of(body: List[ast.stmt], name: str) -> Optional[ast.expr]:
     """The only assignment to ``name`` in the body, at its top, if it is ``x += e``, ``x = x + e`` or ``x = advance(x, e)``: e.
 

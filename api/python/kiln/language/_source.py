@@ -29,7 +29,7 @@ class Source:
             raise KernelError("the source of %s cannot be read" % function.__qualname__,
                               hint="kernels are read, not run: define it in a file or a notebook cell") from None
         self._indent = len(lines[0]) - len(lines[0].lstrip())
-        text = "".join(line[self._indent:] if line[: self._indent].isspace() or not self._indent else line for line in lines)
+        text = "".join(line[self._indent:] if line.strip() and (line[: self._indent].isspace() or not self._indent) else line for line in lines)
         self._lines = [line.rstrip("\n") for line in lines]
         try:
             tree = ast.parse(text)

@@ -10,6 +10,7 @@ from ._access import Reader
 from ._arguments import ArraySpec
 from ._arithmetic import Mistake, as_dim, reading
 from ._builder import Builder
+from ._descriptors import described
 from ._errors import KernelError, Place
 from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr
 from ._operations import OPERATIONS, layout_entry
@@ -85,8 +86,9 @@ class Specializer:
             except Mistake as mistake:
                 raise KernelError(mistake.message, self._place_of(name), mistake.hint) from None
         self._read()
-        decided = self.reader.views.decide() if self.views is None and len(self.builder.launches) == 1 else None
-        if decided:
+        views = self.reader.views
+        decided = views.revised() if self.views is not None else views.decide() if len(self.builder.launches) == 1 else {}
+        if decided or (decided is not None and self.views is not None):
             return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, decided).run()
         return self._finish()
 
@@ -115,7 +117,8 @@ class Specializer:
         if not given:
             raise Mistake("nothing is known of the parameter %s" % name, "annotate it, tl.Buffer[M, N, tl.float16] or tl.constexpr, or pass args= to tl.compile")
         if isinstance(value, ArraySpec):
-            return self.tensor(name, None, value)
+            param = self.tensor(name, None, value)
+            return param if value.described is None else described(param, value.described)
         if isinstance(value, bool) or value is None or isinstance(value, (str, DType, tuple)):
             return value
         if isinstance(value, int) and name in self.launch.get("scalars", ()):
@@ -158,6 +161,9 @@ class Specializer:
         if annotation is not None and annotation.strides is not None:
             strides = tuple(self.extent(name, k, n, None) for k, n in enumerate(annotation.strides))
         param = Param(claimed, tuple(shape), dtype, strides)
+        param.memory = spec.memory if spec is not None else None
+        if annotation is None and self.launch.get("pointers"):
+            param.mode = "flat"
         self.builder.params.append({"name": claimed, "param": param})
         self.out.params[claimed] = param
         return param
@@ -172,10 +178,10 @@ class Specializer:
             if isinstance(now, int) and now != wanted:
                 raise Mistake("axis %d of %s is %d, and that of the array that is passed %d" % (axis, name, wanted, now))
             return wanted
-        if wanted is None and isinstance(now, int) and now == 1:
-            return 1
         if wanted is None and self._on_sequence(name, axis, now):
             return self._sequence_symbol(name, axis, now)
+        if wanted is None and isinstance(now, int) and now == 1:
+            return 1
         symbol = wanted if isinstance(wanted, Symbol) else Symbol(wanted if wanted is not None else now if isinstance(now, str) else "%s_%d" % (name, axis))
         return dim(self.symbol(symbol, (name, axis), now).poly)
 
@@ -271,6 +277,7 @@ class Specializer:
 
     def _finish(self) -> Program:
         self.builder.constraints += self.reader.views.constraints()
+        self.builder.settle_spaces()
         for entry in self.builder.params:
             param = entry.pop("param", None)
             if param is not None:
@@ -295,10 +302,7 @@ class Specializer:
         if self.reader.views.declare(param, entry):
             pass
         elif param.mode == "flat":
-            total = Poly.of(1)
-            for n in shape:
-                total = total * Poly.of(n)
-            entry["shape"] = [str(total)]
+            entry["shape"] = [str(param.elements)]
         else:
             entry["shape"] = [str(n) for n in shape] or ["1"]
             if param.strides is not None:

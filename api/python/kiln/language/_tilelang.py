@@ -26,7 +26,9 @@ class Access:
 
     @property
     def start_only(self) -> bool:
-        return not any(isinstance(x, slice) or x is Ellipsis for x in self.items) and len(self.items) == len(self.of.shape)
+        return not any(isinstance(x, slice) or x is Ellipsis for x in self.items) and len(self.items) == len(
+            self.of.shape
+        )
 
 
 class Variable:
@@ -69,6 +71,7 @@ class KernelFrame:
         if t.builder.inside:
             raise Mistake("T.Kernel inside T.Kernel", "write them one behind the other")
         launch = t.builder.begin_launch()
+        launch.place = t.builder.place
         t.builder.inside = True
         launch.grid, launch.threads = self.grid, "1 if target.is_host else %d" % self.threads
         t.launch_threads = self.threads
@@ -80,17 +83,23 @@ class KernelFrame:
 
 
 @operation("T.Kernel")
-def _kernel(t: Reader, *blocks: Any, threads: Any = None, prelude: Any = None, is_cpu: bool = False, is_npu: bool = False) -> KernelFrame:
+def _kernel(
+    t: Reader, *blocks: Any, threads: Any = None, prelude: Any = None, is_cpu: bool = False, is_npu: bool = False
+) -> KernelFrame:
     if prelude is not None:
         raise Mistake("text of another language in front of a kernel", "write it with T's operations")
-    if not 1 <= len(blocks) <= 3:
-        raise Mistake("a grid of %d extents" % len(blocks), "a grid has 1 to 3: join two of them, and divide the block's position")
+    if len(blocks) > 3:
+        raise Mistake(
+            "a grid of %d extents" % len(blocks), "a grid has 1 to 3: join two of them, and divide the block's position"
+        )
     grid = []
-    for extent in blocks:
+    for extent in blocks or (1,):
         value = t.operand(extent)
         if isinstance(value, Expr) and (value.level != STATIC or value.poly is None):
-            raise Mistake("the grid's extent %s is not known when the kernel is launched" % value.text,
-                          "it comes from sizes and from whole-number parameters of the function")
+            raise Mistake(
+                "the grid's extent %s is not known when the kernel is launched" % value.text,
+                "it comes from sizes and from whole-number parameters of the function",
+            )
         if not isinstance(value, (int, Expr)) or isinstance(value, bool):
             raise Mistake("%r is no extent of a grid" % (value,))
         grid.append(str(value.poly) if isinstance(value, Expr) else str(value))
@@ -165,7 +174,9 @@ def _empty(t: Reader, *shape: Any, dtype: Any = "float32") -> Param:
 
 
 @operation("T.const")
-def _const(t: Reader, names: str, dtype: Any = "int32") -> Any:
+def _const(t: Reader, names: Any, dtype: Any = "int32") -> Any:
+    if not isinstance(names, str):  # TVM's: a number of a type
+        return OPERATIONS["T.Cast"](t, dtype, names)
     words = [word.strip() for word in names.split(",") if word.strip()]
     body = t.frame.source.tree.body
     found = tuple(t.specializer.const(word, body, t.eval) for word in words)
@@ -203,13 +214,24 @@ def _parallel(t: Reader, *extents: Any, **hints: Any) -> Parallel:
 
 
 @operation("T.Pipelined")
-def _pipelined(t: Reader, start: Any, stop: Any = None, num_stages: Any = 0, order: Any = None, stage: Any = None, sync: Any = None, group: Any = None) -> Range:
+def _pipelined(
+    t: Reader,
+    start: Any,
+    stop: Any = None,
+    num_stages: Any = 0,
+    order: Any = None,
+    stage: Any = None,
+    sync: Any = None,
+    group: Any = None,
+) -> Range:
     if not isinstance(num_stages, int) or num_stages < 0:
         raise Mistake("%r is no number of stages" % (num_stages,))
     for word, hint in (("order", order), ("stage", stage)):
         if hint is not None and not (isinstance(hint, (list, tuple)) and all(isinstance(n, int) for n in hint)):
             raise Mistake("%s=%r is no list of whole numbers" % (word, hint), "one number a statement of the loop")
-    return Range(*_ends(start, stop), kind="pipelined", stages=min(num_stages, 8) or None)
+    return Range(
+        *_ends(start, stop), kind="pipelined", stages=min(num_stages, 2) or None
+    )  # lowering fetches one iteration ahead at most
 
 
 @operation("T.serial")
@@ -218,7 +240,15 @@ def _serial(t: Reader, start: Any, stop: Any = None, step: Any = None, annotatio
 
 
 @operation("T.unroll")
-def _unroll(t: Reader, start: Any, stop: Any = None, step: Any = None, explicit: Any = False, unroll_factor: Any = None, annotations: Any = None) -> Range:
+def _unroll(
+    t: Reader,
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    explicit: Any = False,
+    unroll_factor: Any = None,
+    annotations: Any = None,
+) -> Range:
     ends = _ends(start, stop, step)
     known = all(isinstance(e, int) or isinstance(e, Expr) and e.level == STATIC for e in ends)
     return Range(*ends, kind="unrolled" if known else "serial")
@@ -245,8 +275,15 @@ def _hint(t: Reader, *_: Any, **__: Any) -> None:
     return None
 
 
-for _name in ("use_swizzle", "annotate_l2_hit_ratio", "annotate_pass_configs", "annotate_compile_flags", "no_set_max_nreg",
-              "disable_warp_group_reg_alloc", "assume"):
+for _name in (
+    "use_swizzle",
+    "annotate_l2_hit_ratio",
+    "annotate_pass_configs",
+    "annotate_compile_flags",
+    "no_set_max_nreg",
+    "disable_warp_group_reg_alloc",
+    "assume",
+):
     OPERATIONS["T." + _name] = _hint
 
 
@@ -258,8 +295,12 @@ def _make_swizzled_layout(t: Reader, buffer: Any, *hints: Any, **more: Any) -> s
 @operation("T.annotate_layout")
 def _annotate_layout(t: Reader, layout_map: Any) -> None:
     if not isinstance(layout_map, dict):
-        raise Mistake("%s is no map from tiles to layouts" % describe(layout_map), "T.annotate_layout({A_shared: T.Layout(…)})")
+        raise Mistake(
+            "%s is no map from tiles to layouts" % describe(layout_map), "T.annotate_layout({A_shared: T.Layout(…)})"
+        )
     for tile, layout in layout_map.items():
+        if isinstance(tile, Param):  # the memory of tensors is what callers see: row-major, or with strides
+            continue
         if not isinstance(tile, Tile):
             raise Mistake("a layout for %s" % describe(tile), "layouts are of tiles: T.annotate_layout({A_shared: …})")
         pitch = layout.row_pitch() if hasattr(layout, "row_pitch") else None
@@ -274,11 +315,13 @@ def _annotate_layout(t: Reader, layout_map: Any) -> None:
 def _annotate_safe_value(t: Reader, values: Any) -> None:
     for value in (values or {}).values():
         if not is_number(value) or value != 0:
-            raise Mistake("a tensor that reads as %r outside itself" % (value,), "it reads as 0: choose with T.if_then_else(i < n, A[i], value)")
+            raise Mistake(
+                "a tensor that reads as %r outside itself" % (value,),
+                "it reads as 0: choose with T.if_then_else(i < n, A[i], value)",
+            )
 
 
 @operation("T.sync_threads", "T.sync_warp")
 def _sync_threads(t: Reader, *_: Any, **__: Any) -> None:
     if t.scope is None:
         t.builder.emit({"op": "sync"})
-

@@ -57,6 +57,8 @@ class Tracer(Loops):
         self.product_names: Any = set()
         self.program_ids: Dict[int, Any] = {}
         self.hint = "t"
+        self.result_used = True               # of the call that is being read
+        self._unused: Any = None              # a call that is a statement
         self.frames: List[Frame] = []
 
     @property
@@ -126,7 +128,7 @@ class Tracer(Loops):
         reader = getattr(self, "read_" + kind, None)
         if reader is None:
             message, hint = _UNSUPPORTED.get(kind, ("%s" % kind, ""))
-            self.fail("%s is not supported in a kernel" % message, node, hint)
+            self.fail("%s is not supported in a kernel" % message, node, (isinstance(node, ast.While) and _scan.instead_of_while(node)) or hint)
         reader(node)
 
     def _leaves_early(self, node: ast.stmt, rest: List[ast.stmt]) -> bool:
@@ -143,6 +145,7 @@ class Tracer(Loops):
         if isinstance(node.value, ast.Constant):
             return
         self.hint = "t"
+        self._unused = node.value
         self.eval(node.value)
 
     def read_Pass(self, node: ast.Pass) -> None:
@@ -192,7 +195,7 @@ class Tracer(Loops):
             value = self.eval(node.value)
             result = self.operate(op, present, value)
             own = isinstance(present, Tile) and node.target.id not in self.frame.carried and node.target.id not in self.frame.borrowed
-            if own and same_shape(present.shape, getattr(result, "shape", ())):
+            if own and not (present.aliased and present.by_value) and same_shape(present.shape, getattr(result, "shape", ())):
                 self.write(present, result)
                 return
             self.bind(node.target, result)
@@ -283,6 +286,8 @@ class Tracer(Loops):
             if not value.shape and value.level == UNIFORM and not self._written(value):
                 return self.let(value, name)
             value = self.tile(value, name)
+        elif isinstance(value, Transposed) and isinstance(value.of, Tile):
+            value.of.aliased = True
         if isinstance(value, Tile):
             value.fresh = False
         return value
@@ -533,7 +538,7 @@ class Tracer(Loops):
                 return self.method(base, node.func.attr, args, kwargs)
         function = self.eval(node.func)
         args, kwargs = self._arguments(node)
-        self.hint = hint
+        self.hint, self.result_used = hint, node is not self._unused
         return self.call(function, args, kwargs)
 
     def _arguments(self, node: ast.Call) -> Tuple[List[Any], Dict[str, Any]]:

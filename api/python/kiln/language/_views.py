@@ -1,11 +1,12 @@
-"""Two-axis views: a parameter whose pointers all are ``base + rows * pitch + columns * stride`` is declared as a matrix.
+"""Two-axis views: a parameter whose pointers all are base + rows * pitch + columns * stride is declared as a matrix.
 
-Pointer tiles then become regions: ``copy`` with ``limit``, which lowering vectorizes and fetches ahead, where a map would compute every
-element's address. A kernel is read once to see how its parameters are used, then again with the views that were decided.
+Pointer tiles then become regions: ``copy`` with ``limit``, which lowering vectorizes and fetches ahead, where a map
+would compute every element's address. A kernel is read once to see how its parameters are used, then again with the
+views that were decided.
 
-A view is taken only where it means the same at the sizes at hand, for every element that a mask lets through: the buffer is a whole
-number of rows, and no column lies outside its row. What that was concluded from, sizes included, becomes a constraint of the program, so
-that other sizes have the kernel read anew.
+A view is taken only where it means the same at the sizes at hand, for every element that a mask lets through: the
+buffer is a whole number of rows, and no column lies outside its row. What that was concluded from, sizes included,
+becomes a constraint of the program, so that other sizes have the kernel read anew.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
 
 from ._arithmetic import Mistake
 from ._builder import Builder
+from ._dropped import Extra, Flow, Stores
 from ._expr import ELEMENT, Expr, Param, Poly, Region, Transposed, index_expr
 from ._ranges import Ranges
 
@@ -47,20 +49,26 @@ class View:
 
 
 class Placed:
-    """Where an access lies in a view: starts and limits along rows and columns; ``swapped`` if the tile's first axis runs along columns;
-    ``wrapped`` the rows (axis of the tile) that are taken modulo an extent: (axis, start, extent)."""
+    """Where an access lies in a view: starts and limits along rows and columns; ``swapped`` if the tile's first axis
+    runs along columns; ``wrapped`` the rows (axis of the tile) that are taken modulo an extent: (axis, start, extent).
+    """
 
     __slots__ = ("start", "limit", "swapped", "wrapped")
 
-    def __init__(self, start: List[Poly], limit: List[Optional[Poly]], swapped: bool, wrapped: List[Tuple[int, Poly, Poly]]) -> None:
+    def __init__(self, start: List[Poly], limit: List[Optional[Poly]], swapped: bool,
+                 wrapped: List[Tuple[int, Poly, Poly]]) -> None:
         self.start, self.limit, self.swapped, self.wrapped = start, limit, swapped, wrapped
 
 
 class Views:
     """What one reading of a kernel sees and uses: accesses on the first one, decided views on the second."""
 
-    def __init__(self, builder: Builder, grid: Optional[Sequence[Any]], decided: Optional[Dict[str, View]] = None) -> None:
+    def __init__(self, builder: Builder, grid: Optional[Sequence[Any]],
+                 decided: Optional[Dict[str, View]] = None) -> None:
         self.builder, self.decided = builder, decided or {}
+        self.stores = Stores()
+        # Of loads whose rows the author took modulo their number: parameter, tile, axis, which rows are extra.
+        self._extra: List[Tuple[str, str, int, Extra]] = []
         self.ranges = Ranges(builder, grid)
         self.accesses: Dict[str, List[Access]] = {}
 
@@ -80,15 +88,37 @@ class Views:
                 continue
             view = self._candidate(accesses)
             placed = [] if view is None else [self.place(view, a.offset, a.condition, a.shape) for a in accesses]
-            if view is not None and all(p is not None and not p.wrapped for p in placed):
+            if view is not None and all(p is not None for p in placed):
                 found[name] = view
         return found
 
+    def revised(self) -> Optional[Dict[str, View]]:
+        """The views without those that repeat rows which are kept; None where all are right."""
+        if not self._extra:
+            return None
+        flow = Flow(self.stores, self._least)
+        if flow.all_dropped([e[1:] for e in self._extra], self.builder.launches[0].body):
+            return None
+        return {name: view for name, view in self.decided.items() if all(e[0] != name for e in self._extra)}
+
+    def _least(self, poly: Poly) -> Optional[int]:
+        found = self.ranges.extremes(poly)
+        return None if found is None else found[0]
+
+    def repeats(self, param: Param, tile: str, placed: "Placed") -> None:
+        """Notes a load some of whose rows the author took modulo their number."""
+        for axis, start, end in placed.wrapped:
+            self._extra.append((param.name, tile, 1 - axis if placed.swapped else axis, (start, end)))
+
+    def stored(self, statement: Dict[str, Any], view: View, placed: "Placed") -> None:
+        """Notes where a store begins to drop."""
+        for which, extent in enumerate((view.values[3], view.values[2])):
+            limit = placed.limit[which]
+            self.stores.add(statement, which, placed.start[which], Poly.of(extent) if limit is None else limit)
+
     def _candidate(self, accesses: List[Access]) -> Optional[View]:
         """The matrix that the first access runs over, if all have its pitch and stride."""
-        total = Poly.of(1)
-        for n in accesses[0].param.shape:
-            total = total * Poly.of(n)
+        total = accesses[0].param.elements
         count = self.builder.value_of(total)
         slopes = [self._slopes(a.offset) for a in accesses]
         first = slopes[0]
@@ -102,14 +132,16 @@ class Views:
             return None
         columns = -(-wide // narrow)
         return View(pitch, stride, "%s // %s" % (_grouped(total), _grouped(pitch)),
-                    str(pitch) if narrow == 1 and stride == 1 else "ceildiv(%s, %s)" % (pitch, stride), (wide, narrow, columns, count // wide))
+                    str(pitch) if narrow == 1 and stride == 1 else "ceildiv(%s, %s)" % (pitch, stride),
+                    (wide, narrow, columns, count // wide))
 
     def _value(self, poly: Poly) -> int:
         found = self.builder.value_of(poly)
         return -1 if found is None else found
 
     def _dynamic(self, polys: Sequence[Poly]) -> bool:
-        return any(entry.get("dynamic") and p.mentions(name) for name, entry in self.builder.symbols.items() for p in polys)
+        return any(
+            entry.get("dynamic") and p.mentions(name) for name, entry in self.builder.symbols.items() for p in polys)
 
     def _slopes(self, offset: Expr) -> Optional[Tuple[Poly, Poly]]:
         parts = self._linear(offset)
@@ -125,7 +157,8 @@ class Views:
         poly = self._unwrapped(offset.poly, wrapped)
         first = poly.linear("$0") if poly is not None else None
         second = first[1].linear("$1") if first is not None else None
-        if first is None or second is None or any("$" in a for p in (first[0], second[0], second[1]) for k in p.terms for a in k):
+        if first is None or second is None or any("$" in a for p in (first[0], second[0], second[1]) for k in p.terms
+                                                  for a in k):
             return None
         return first[0], second[0], second[1], wrapped
 
@@ -176,13 +209,15 @@ class Views:
             if top[1] + size > end:
                 wrapped.append((axis, start, extent))
         limits = self._limits(condition, along, starts)
-        if limits is None or not self._columns_inside(view, starts[1], limits[1], shape[along[1]]):
+        if limits is None:
             return None
         for axis, start, extent in wrapped:
             which = along.index(axis)
             if limits[which] is not None:
                 return None
             limits[which] = starts[which] - start + extent
+        if not self._columns_inside(view, starts[1], limits[1], shape[along[1]]):
+            return None
         return Placed(starts, self._needed(view, limits), swapped, wrapped)
 
     def _split(self, view: View, rest: Poly) -> Optional[List[Poly]]:
@@ -223,7 +258,8 @@ class Views:
                     old = limits[which]
                     limits[which] = new if old is None or old == new else Poly.of("min(%s, %s)" % (old, new))
                     break
-                if b[0] == 1 and not a[0].terms and not _over_tile(a[1], b[1]) and starts[which] - b[1] + Poly.of(1) + a[1] == 0:
+                if b[0] == 1 and not a[0].terms and not _over_tile(
+                        a[1], b[1]) and starts[which] - b[1] + Poly.of(1) + a[1] == 0:
                     break  # 0 <= the coordinate: what lies before the tensor is outside anyway
             else:
                 return None
@@ -261,9 +297,13 @@ class Views:
         words: Set[str] = set()
         for name in self.decided:
             view = self.decided[name]
-            words |= set(re.findall(r"[A-Za-z_]\w*", " ".join([str(view.pitch), str(view.stride), view.rows, view.columns])))
+            words |= set(
+                re.findall(r"[A-Za-z_]\w*", " ".join([str(view.pitch),
+                                                      str(view.stride), view.rows, view.columns])))
         words |= self.ranges.used
-        return ["%s == %d" % (w, self.builder.known[w]) for w in sorted(words) if w in self.builder.symbols and isinstance(self.builder.known.get(w), int)]
+        return [
+            "%s == %d" % (w, self.builder.known[w]) for w in sorted(words)
+            if w in self.builder.symbols and isinstance(self.builder.known.get(w), int)]
 
 
 # -- statements
@@ -271,28 +311,30 @@ class Views:
 
 def load(memory: Any, access: Access, fill: Optional[str], hint: str, space: str) -> Any:
     """A viewed parameter's elements as a tile; transposed where the tile's first axis runs along the columns."""
-    region, swapped = _region(memory, access)
+    region, placed = _region(memory, access)
     made = memory.builder.alloc(hint, space, access.param.dtype, region.shape, True)
     memory.copy_region(region, made, fill)
-    return Transposed(made) if swapped else made
+    memory.views.repeats(access.param, made.name, placed)
+    return Transposed(made) if placed.swapped else made
 
 
 def store(memory: Any, access: Access, value: Any, expr: Expr) -> None:
-    region, swapped = _region(memory, access)
-    if swapped:
+    region, placed = _region(memory, access)
+    if placed.swapped:
         expr = expr.moved({0: "$1", 1: "$0"}, (expr.shape[1], expr.shape[0]))
         value = None
-    memory.store_region_flat(region, value, expr)
+    view = memory.views.of(access.param)
+    memory.views.stored(memory.store_region_flat(region, value, expr), view, placed)
 
 
-def _region(memory: Any, access: Access) -> Tuple[Region, bool]:
+def _region(memory: Any, access: Access) -> Tuple[Region, Placed]:
     view = memory.views.of(access.param)
     placed = memory.views.place(view, access.offset, access.condition, access.shape)
     if placed is None:
         raise Mistake("this access of %s is not the one that was read before" % access.param.name)
     shape = access.shape[::-1] if placed.swapped else access.shape
     limit = [None if n is None else index_expr(n) for n in placed.limit]
-    return Region(access.param, [index_expr(s) for s in placed.start], [True, True], shape, limit), placed.swapped
+    return Region(access.param, [index_expr(s) for s in placed.start], [True, True], shape, limit), placed
 
 
 def _grouped(poly: Poly) -> str:
@@ -316,7 +358,8 @@ def _modulo(text: str) -> Optional[Tuple[Poly, Poly]]:
         return None
     if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.Mod):
         return _poly(tree.left, source), _poly(tree.right, source)
-    if isinstance(tree, ast.IfExp) and isinstance(tree.test, ast.Compare) and len(tree.test.ops) == 1 and isinstance(tree.test.ops[0], ast.Lt):
+    if isinstance(tree, ast.IfExp) and isinstance(tree.test, ast.Compare) and len(tree.test.ops) == 1 and isinstance(
+            tree.test.ops[0], ast.Lt):
         chosen, tested = _poly(tree.body, source), _poly(tree.test.left, source)
         if chosen == tested and not _over_tile(_poly(tree.orelse, source)):
             return chosen, _poly(tree.test.comparators[0], source)
@@ -329,7 +372,8 @@ def _poly(node: ast.expr, source: str) -> Poly:
         return Poly.of(node.value)
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Add, ast.Sub, ast.Mult)):
         left, right = _poly(node.left, source), _poly(node.right, source)
-        return left + right if isinstance(node.op, ast.Add) else left - right if isinstance(node.op, ast.Sub) else left * right
+        return left + right if isinstance(node.op,
+                                          ast.Add) else left - right if isinstance(node.op, ast.Sub) else left * right
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         return -_poly(node.operand, source)
     told = (ast.get_source_segment(source, node) or "").replace("axis__", "$")

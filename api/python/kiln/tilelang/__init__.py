@@ -24,33 +24,52 @@
 README.md beside this file says which of TileLang's examples run, and what its names are here.
 """
 
-from . import _places, _products  # noqa: F401 - they register what operations do
-from . import language, layout
+from . import _elementwise, _places, _products  # noqa: F401 - they register what operations do
+from . import autotuner, language, layout, math, profiler, tir, tvm
 from ._jit import JITFunction, JITKernel, compile, jit, lazy_jit  # noqa: A004 - TileLang's name
 from ._profiler import Profiler
 from ._tune import autotune, set_autotune_inputs
 from ._types import PassConfigs as PassConfigKey
 from ._types import TensorSupplyType
 from ._types import dtype as DataType
+from .math import cdiv, next_power_of_2
 from .language import *  # noqa: F401,F403
 from .language import __all__ as _language
-
-
-def cdiv(a: int, b: int) -> int:
-    """The quotient, rounded up."""
-    return -(-a // b)
-
-
-def next_power_of_2(n: int) -> int:
-    """The least power of two that is at least n."""
-    return 1 << (n - 1).bit_length() if n > 1 else 1
 
 
 def disable_cache() -> None:
     """Nothing: the cache is shared by all processes and always right."""
 
 
+def set_log_level(level: object) -> None:
+    """Nothing: what is to be said stands in errors and in ``explain``."""
+
+
 enable_cache = disable_cache
 
-__all__ = ["DataType", "JITFunction", "JITKernel", "PassConfigKey", "Profiler", "TensorSupplyType", "autotune", "cdiv", "compile", "disable_cache",
-           "enable_cache", "jit", "language", "layout", "lazy_jit", "next_power_of_2", "set_autotune_inputs", *_language]
+__all__ = [
+    "DataType",
+    "JITFunction",
+    "JITKernel",
+    "PassConfigKey",
+    "Profiler",
+    "TensorSupplyType",
+    "autotune",
+    "autotuner",
+    "cdiv",
+    "compile",
+    "disable_cache",
+    "enable_cache",
+    "jit",
+    "language",
+    "layout",
+    "lazy_jit",
+    "math",
+    "next_power_of_2",
+    "profiler",
+    "set_autotune_inputs",
+    "set_log_level",
+    "tir",
+    "tvm",
+    *_language,
+]

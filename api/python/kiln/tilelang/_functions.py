@@ -15,7 +15,13 @@ class Operation(Builtin):
         outside: what it does on numbers outside kernels, in the Python code around one; None: nothing.
     """
 
-    def __init__(self, function: Callable[..., Any], name: str, places: bool = False, outside: Optional[Callable[..., Any]] = None) -> None:
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        name: str,
+        places: bool = False,
+        outside: Optional[Callable[..., Any]] = None,
+    ) -> None:
         super().__init__(function, name)
         self.places, self.outside = places, outside
 
@@ -25,7 +31,9 @@ class Operation(Builtin):
         return self.outside(*args, **kwargs)
 
     @classmethod
-    def mark(cls, places: bool = False, outside: Optional[Callable[..., Any]] = None) -> Callable[[Callable[..., Any]], "Operation"]:
+    def mark(
+        cls, places: bool = False, outside: Optional[Callable[..., Any]] = None
+    ) -> Callable[[Callable[..., Any]], "Operation"]:
         """A decorator: the function's name, with ``T.`` before it, is the operation's."""
 
         def marked(function: Callable[..., Any]) -> "Operation":

@@ -10,12 +10,13 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
 from .._arrays import Array
-from ..language._arguments import ArraySpec, spec_of
+from ..language._arguments import ArraySpec, spec_of, to_numpy
 from ..language._kernel import CompiledKernel, bindings_of, client, default_device, target_of
 from ..language._source import Source
 from ..language._types import as_dtype
 from ._prim_func import PrimFunc, annotations_of, is_tensor, result_positions
 from ._profiler import Profiler
+from ._strided import Strided, strided
 
 _HOSTS = ("c", "cpu", "llvm")
 _ANY = (None, "auto", "cuda", "hip", "rocm", "metal", "webgpu")
@@ -24,7 +25,8 @@ _ANY = (None, "auto", "cuda", "hip", "rocm", "metal", "webgpu")
 def place_of(target: Any, device: Optional[str]) -> Tuple[str, Optional[str]]:
     """The target that is compiled for, and the device that runs it, None where it is compiled only.
 
-    TileLang's ``target`` names a kind of device (``"auto"``, ``"cuda"``, ``"hip"``: the default device here; ``"c"``, ``"llvm"``: the
+    TileLang's ``target`` names a kind of device (``"auto"``, ``"cuda"``, ``"hip"``: the default device here; ``"c"``,
+    ``"llvm"``: the
     host); a target of Kiln's (``"gfx942"``) is compiled for.
     """
     word = target if isinstance(target, str) or target is None else str(target)
@@ -38,7 +40,8 @@ def place_of(target: Any, device: Optional[str]) -> Tuple[str, Optional[str]]:
 
 
 class JITKernel:
-    """A kernel compiled for one target; called on arrays it runs. Results named by ``out_idx`` or made by ``T.empty`` are allocated
+    """A kernel compiled for one target; called on arrays it runs. Results named by ``out_idx`` or made by ``T.empty``
+    are allocated
     and returned: as PyTorch tensors where one was passed, as :class:`kiln.Array` where one was, else as NumPy arrays.
 
     Attributes:
@@ -46,10 +49,15 @@ class JITKernel:
         config: the settings that ``autotune`` chose, else None; latency: milliseconds that it measured, else None.
     """
 
-    def __init__(self, prim_func: PrimFunc, out_idx: Any = None, target: Any = None, device: Optional[str] = None,
-                 specs: Optional[Dict[str, Any]] = None) -> None:
+    def __init__(
+        self,
+        prim_func: PrimFunc,
+        out_idx: Any,
+        place: Tuple[str, Optional[str]],
+        specs: Optional[Dict[str, Any]] = None,
+    ) -> None:
         self.prim_func = prim_func
-        self.target, self.device = place_of(target, device)
+        self.target, self.device = place
         self.config: Optional[Dict[str, Any]] = None
         self.latency: Optional[float] = None
         self.out_idx = result_positions(out_idx, len(prim_func.arguments))
@@ -62,7 +70,7 @@ class JITKernel:
 
     # -- running
 
-    def __call__(self, *args: Any, device: Optional[str] = None, **kwargs: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs it.
 
         Raises:
@@ -74,7 +82,11 @@ class JITKernel:
         compiled = self._for(specs)
         outputs = self._allocated(compiled, values)
         values.update(outputs)
-        self.last_ms = compiled.run(values)
+        spread = self._spread(compiled, values)
+        self.last_ms = compiled.run({**values, **spread})
+        for name, array in spread.items():
+            if self._program.params[name].written:
+                _numpy_of(values[name])[...] = array.elements
         results = [outputs[name] for name in self._results() if name in outputs]
         results = [self._returned(value, values) for value in results]
         return None if not results else results[0] if len(results) == 1 else tuple(results)
@@ -90,15 +102,22 @@ class JITKernel:
 
     def _bound(self, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
         if len(args) > len(names):
-            raise errors.InvalidArgument("%s takes %d arguments (%s), %d were passed" % (self.prim_func.__name__, len(names), ", ".join(names), len(args)))
+            raise errors.InvalidArgument(
+                "%s takes %d arguments (%s), %d were passed"
+                % (self.prim_func.__name__, len(names), ", ".join(names), len(args))
+            )
         values = dict(zip(names, args))
         for name, value in kwargs.items():
             if name not in names or name in values:
-                raise errors.InvalidArgument("%s has no argument %s left; they are %s" % (self.prim_func.__name__, name, ", ".join(names)))
+                raise errors.InvalidArgument(
+                    "%s has no argument %s left; they are %s" % (self.prim_func.__name__, name, ", ".join(names))
+                )
             values[name] = value
         missing = [n for n in names if n not in values]
         if missing:
-            raise errors.InvalidArgument("the argument %s is missing: %s takes %s" % (missing[0], self.prim_func.__name__, ", ".join(names)))
+            raise errors.InvalidArgument(
+                "the argument %s is missing: %s takes %s" % (missing[0], self.prim_func.__name__, ", ".join(names))
+            )
         return values
 
     def _spec(self, name: str, value: Any) -> Any:
@@ -112,10 +131,14 @@ class JITKernel:
             raise errors.InvalidArgument("%s: expected an array or a number, found %s" % (name, type(value).__name__))
         param = self._program.params.get(name)
         if param is not None and len(param.shape) != len(spec.shape):
-            raise errors.InvalidArgument("%s: expected %d axes, found shape %s" % (name, len(param.shape), list(spec.shape)))
+            raise errors.InvalidArgument(
+                "%s: expected %d axes, found shape %s" % (name, len(param.shape), list(spec.shape))
+            )
         for axis, (wanted, now) in enumerate(zip(param.shape if param is not None else (), spec.shape)):
             if isinstance(wanted, int) and wanted != now:
-                raise errors.InvalidArgument("%s: expected %d along axis %d, found shape %s" % (name, wanted, axis, list(spec.shape)))
+                raise errors.InvalidArgument(
+                    "%s: expected %d along axis %d, found shape %s" % (name, wanted, axis, list(spec.shape))
+                )
         return spec
 
     def _for(self, specs: Dict[str, Any]) -> CompiledKernel:
@@ -125,16 +148,27 @@ class JITKernel:
         key = tuple(sorted(bindings.items()))
         with self._lock:
             if key not in self._compiled:
-                self._compiled[key] = CompiledKernel(self.prim_func, self._program, bindings, self.target, self.device)  # type: ignore[arg-type]
+                self._compiled[key] = CompiledKernel(
+                    self.prim_func, self._program, bindings, self.target, self.device
+                )  # type: ignore[arg-type]
             return self._compiled[key]
 
     def _allocated(self, compiled: CompiledKernel, values: Mapping[str, Any]) -> Dict[str, Any]:
-        """Memory for results and for tensors between launches."""
-        wanted = [n for n in self._results() if n not in values] + list(self._program.scratch)  # type: ignore[attr-defined]
+        """Memory for results."""
+        wanted = [n for n in self._results() if n not in values]
         made: Dict[str, Any] = {}
         for name in wanted:
             param = self._program.params[name]
             made[name] = client().empty(tuple(compiled._extent(n) for n in param.shape), param.dtype)
+        return made
+
+    def _spread(self, compiled: CompiledKernel, values: Mapping[str, Any]) -> Dict[str, Strided]:
+        """Arguments of parameters with strides, in memory with those strides."""
+        made: Dict[str, Strided] = {}
+        for name, param in self._program.params.items():
+            if param.strides is not None and name in values:
+                shape, strides = ([compiled._extent(n) for n in extents] for extents in (param.shape, param.strides))
+                made[name] = strided(client(), name, values[name], shape, strides, param.dtype)
         return made
 
     def _returned(self, array: Array, values: Mapping[str, Any]) -> Any:
@@ -142,14 +176,16 @@ class JITKernel:
         if any(type(v).__module__.split(".")[0] == "torch" for v in given):
             import torch
 
-            host = torch.from_numpy(array.numpy().copy().view("int16") if array.dtype == "bf16" else array.numpy().copy())
+            host = torch.from_numpy(
+                array.numpy().copy().view("int16") if array.dtype == "bf16" else array.numpy().copy()
+            )
             return host.view(torch.bfloat16) if array.dtype == "bf16" else host
         if any(isinstance(v, Array) and v not in self._own(values) for v in given) or not _has_numpy():
             return array
         return array.numpy()
 
     def _own(self, values: Mapping[str, Any]) -> List[Any]:
-        names = set(self._results()) | set(self._program.scratch)  # type: ignore[attr-defined]
+        names = set(self._results())
         return [v for n, v in values.items() if n in names]
 
     # -- what it is
@@ -158,7 +194,9 @@ class JITKernel:
     def compiled(self) -> CompiledKernel:
         """The compiled kernel; of several sizes the last."""
         if not self._compiled:
-            raise errors.InvalidArgument("%s is compiled when its sizes are known: call it, or pass them to compile" % self.prim_func.__name__)
+            raise errors.InvalidArgument(
+                "%s is compiled when its sizes are known: call it, or pass them to compile" % self.prim_func.__name__
+            )
         return list(self._compiled.values())[-1]
 
     @property
@@ -195,6 +233,10 @@ class JITKernel:
         return "<kiln tilelang kernel %s for %s>" % (self.prim_func.__name__, self.target)
 
 
+def _numpy_of(value: Any) -> Any:
+    return value.numpy() if isinstance(value, Array) else to_numpy(value)
+
+
 def _has_numpy() -> bool:
     try:
         import numpy  # noqa: F401
@@ -203,13 +245,24 @@ def _has_numpy() -> bool:
     return True
 
 
-def compile(func: Any, out_idx: Any = None, execution_backend: Any = None, target: Any = None, target_host: Any = None, verbose: bool = False,  # noqa: A001
-            pass_configs: Any = None, compile_flags: Any = None, device: Optional[str] = None, **_: Any) -> JITKernel:
+def compile(
+    func: Any,
+    out_idx: Any = None,
+    execution_backend: Any = None,
+    target: Any = None,
+    target_host: Any = None,
+    verbose: bool = False,  # noqa: A001
+    pass_configs: Any = None,
+    compile_flags: Any = None,
+    device: Optional[str] = None,
+    **_: Any,
+) -> JITKernel:
     """Compiles a kernel (``T.prim_func``).
 
     Args:
         out_idx: positions of parameters that are results.
-        target: a target of Kiln's, or one of TileLang's words (:func:`place_of`). device: ``host``, ``emu:gfx942``, ``hip:0`` …
+        target: a target of Kiln's, or one of TileLang's words (:func:`place_of`). device: ``host``, ``emu:gfx942``,
+            ``hip:0`` …
         pass_configs, compile_flags, execution_backend: accepted, without effect.
 
     Raises:
@@ -217,12 +270,15 @@ def compile(func: Any, out_idx: Any = None, execution_backend: Any = None, targe
     """
     if not isinstance(func, PrimFunc):
         raise TypeError("tilelang.compile takes what T.prim_func marks, not %r" % (func,))
-    return JITKernel(func, out_idx, target, device)
+    return JITKernel(func, out_idx, place_of(target, device))
 
 
 class JITFunction:
-    """A function marked ``@tilelang.jit``. One that holds ``T.prim_func`` is run, as Python, and what it returns is compiled; one
-    that holds ``T.Kernel`` itself is a kernel: called on arrays it runs, ``compile`` compiles it for sizes given by name."""
+    """A function marked ``@tilelang.jit``. One that holds ``T.prim_func`` is run, as Python, and what it returns is
+    compiled; one
+    that holds ``T.Kernel`` itself is a kernel: called on arrays it runs, ``compile`` compiles it for sizes given by
+    name. Calls take
+    ``device=`` and ``target=`` (:func:`place_of`) beside the function's own arguments."""
 
     def __init__(self, function: Callable[..., Any], settings: Dict[str, Any], caller: Dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
@@ -235,47 +291,62 @@ class JITFunction:
         self._tensors = declared_tensors(function) if self.eager else []
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        device = kwargs.pop("device", None) if "device" not in self._signature.parameters else None
+        place = self._place(kwargs)
         if not self.eager:
-            return self._kernel_of(args, kwargs, device)
+            return self._kernel_of(args, kwargs, place)
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        kernel, names = self._eager_kernel(dict(bound.arguments), {}, device)
+        kernel, names = self._eager_kernel(dict(bound.arguments), {}, place)
         return kernel(*[bound.arguments[name] for name in names])
 
     def compile(self, *args: Any, **kwargs: Any) -> JITKernel:
         """The kernel for arguments of its Python function, or, of a kernel itself, for sizes and constants by name."""
-        device = kwargs.pop("device", None) if "device" not in self._signature.parameters else None
+        place = self._place(kwargs)
         if not self.eager:
-            return self._kernel_of(args, kwargs, device)
+            return self._kernel_of(args, kwargs, place)
         sizes = {k: kwargs.pop(k) for k in list(kwargs) if k not in self._signature.parameters}
         bound = self._signature.bind_partial(*args, **kwargs)
         bound.apply_defaults()
-        return self._eager_kernel(dict(bound.arguments), sizes, device)[0]
+        return self._eager_kernel(dict(bound.arguments), sizes, place)[0]
+
+    def _place(self, kwargs: Dict[str, Any]) -> Tuple[Any, Optional[str]]:
+        """The target and device of this call, taken out of its keywords, or those of the decorator."""
+        own = {k: kwargs.pop(k, None) if k not in self._signature.parameters else None for k in ("target", "device")}
+        if own["target"] is None and own["device"] is None:
+            own = self.settings
+        return place_of(own["target"], own["device"])
 
     def get_tir(self, *args: Any, **kwargs: Any) -> PrimFunc:
         """What would be compiled."""
         return self.compile(*args, **kwargs).prim_func
 
+    def get_kernel_source(self, *args: Any, **kwargs: Any) -> str:
+        """The text that was compiled, of the kernel for these arguments."""
+        return self.compile(*args, **kwargs).get_kernel_source()
+
     def par_compile(self, configs: Sequence[Any], **_: Any) -> List[JITKernel]:
         """A kernel for each set of arguments: tuples, or mappings by name."""
         return [self.compile(**c) if isinstance(c, Mapping) else self.compile(*c) for c in configs]
 
-    def _kernel_of(self, args: Sequence[Any], kwargs: Dict[str, Any], device: Optional[str]) -> JITKernel:
+    def _kernel_of(self, args: Sequence[Any], kwargs: Dict[str, Any], place: Tuple[str, Optional[str]]) -> JITKernel:
         """Runs the Python function, and compiles what it returns; the same for the same arguments."""
-        key = (device, default_device(), repr(args), repr(sorted(kwargs.items())))
+        key = (place, repr(args), repr(sorted(kwargs.items())))
         with self._lock:
             if key in self._kernels:
                 return self._kernels[key]
         made = self.function(*args, **kwargs)
         if not isinstance(made, PrimFunc):
-            raise TypeError("%s returned %r; a function marked @tilelang.jit returns what T.prim_func marks, or holds T.Kernel itself"
-                            % (self.__name__, made))  # type: ignore[attr-defined]
-        kernel = JITKernel(made, self.settings.get("out_idx"), self.settings.get("target"), device or self.settings.get("device"))
+            raise TypeError(
+                "%s returned %r; a function marked @tilelang.jit returns what T.prim_func marks, or holds T.Kernel itself"
+                % (self.__name__, made)
+            )  # type: ignore[attr-defined]
+        kernel = JITKernel(made, self.settings["out_idx"], place)
         with self._lock:
             return self._kernels.setdefault(key, kernel)
 
-    def _eager_kernel(self, given: Dict[str, Any], sizes: Dict[str, int], device: Optional[str]) -> Tuple[JITKernel, List[str]]:
+    def _eager_kernel(
+        self, given: Dict[str, Any], sizes: Dict[str, int], place: Tuple[str, Optional[str]]
+    ) -> Tuple[JITKernel, List[str]]:
         """The kernel for these arguments: arrays by type and shape, everything else by value."""
         specs: Dict[str, Any] = {}
         constants: Dict[str, Any] = {}
@@ -293,15 +364,22 @@ class JITFunction:
             elif name in given:
                 constants[name] = value
             else:
-                raise errors.InvalidArgument("the argument %s of %s is missing" % (name, self.__name__))  # type: ignore[attr-defined]
+                raise errors.InvalidArgument(
+                    "the argument %s of %s is missing" % (name, self.__name__)
+                )  # type: ignore[attr-defined]
         numbers = {k: v for k, v in specs.items() if not isinstance(v, ArraySpec)}
-        key = (device, default_device(), repr(sorted(constants.items())), repr(sorted((k, repr(v)) for k, v in specs.items() if k not in numbers)),
-               repr(sorted(sizes.items())), _globals_of(self.function))
+        key = (
+            place,
+            repr(sorted(constants.items())),
+            repr(sorted((k, repr(v)) for k, v in specs.items() if k not in numbers)),
+            repr(sorted(sizes.items())),
+            _globals_of(self.function),
+        )
         with self._lock:
             found = self._kernels.get(key)
         if found is None:
             prim = PrimFunc(self.function, self.annotations, constants, sizes)  # type: ignore[arg-type]
-            found = JITKernel(prim, self.settings.get("out_idx"), self.settings.get("target"), device or self.settings.get("device"), specs)
+            found = JITKernel(prim, self.settings["out_idx"], place, specs)
             with self._lock:
                 found = self._kernels.setdefault(key, found)
         return found, arguments
@@ -326,9 +404,23 @@ def _globals_of(function: Any) -> Any:
     return tuple(sorted((n, repr(v)) for n, v in found.items() if isinstance(v, (int, float, str, bool, tuple))))
 
 
-def jit(func: Any = None, *, out_idx: Any = None, target: Any = None, target_host: Any = None, execution_backend: Any = None, verbose: bool = False,
-        pass_configs: Any = None, debug_root_path: Any = None, compile_flags: Any = None, device: Optional[str] = None, **_: Any) -> Any:
-    """Marks a function: ``@tilelang.jit`` or ``@tilelang.jit(out_idx=[-1])``. See :class:`JITFunction` and :func:`compile`."""
+def jit(
+    func: Any = None,
+    *,
+    out_idx: Any = None,
+    target: Any = None,
+    target_host: Any = None,
+    execution_backend: Any = None,
+    verbose: bool = False,
+    pass_configs: Any = None,
+    debug_root_path: Any = None,
+    compile_flags: Any = None,
+    device: Optional[str] = None,
+    **_: Any,
+) -> Any:
+    """Marks a function: ``@tilelang.jit`` or ``@tilelang.jit(out_idx=[-1])``. See :class:`JITFunction` and
+    :func:`compile`.
+    """
     import sys
 
     caller = sys._getframe(1).f_locals
@@ -348,14 +440,20 @@ lazy_jit = jit
 
 def is_kernel_itself(function: Any) -> bool:
     """Whether T.Kernel, T.const or T.empty stand in the function itself and not in one that it defines."""
-    return any(isinstance(n, ast.Call) and getattr(n.func, "attr", "") in ("Kernel", "const", "empty") for n in _own_nodes(Source(function).tree))
+    return any(
+        isinstance(n, ast.Call) and getattr(n.func, "attr", "") in ("Kernel", "const", "empty")
+        for n in _own_nodes(Source(function).tree)
+    )
 
 
 def declared_tensors(function: Any) -> List[str]:
     """Parameters that a statement of the body declares: ``A: T.Tensor(…)``."""
     names = set(inspect.signature(function).parameters)
-    return [n.target.id for n in _own_nodes(Source(function).tree) if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name)
-            and n.value is None and n.target.id in names]
+    return [
+        n.target.id
+        for n in _own_nodes(Source(function).tree)
+        if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name) and n.value is None and n.target.id in names
+    ]
 
 
 def _own_nodes(tree: ast.FunctionDef) -> List[ast.AST]:

@@ -24,14 +24,19 @@ def _infinity(dtype: Any) -> float:
 
 
 def _extreme(least: bool) -> Callable[[Any], Any]:
-    largest = {"float64": 1.7976931348623157e308, "float32": 3.4028234663852886e38, "float16": 65504.0, "bfloat16": 3.3895313892515355e38}
+    largest = {
+        "float64": 1.7976931348623157e308,
+        "float32": 3.4028234663852886e38,
+        "float16": 65504.0,
+        "bfloat16": 3.3895313892515355e38,
+    }
 
     def value(dtype: Any) -> Any:
         kind = _dtype(dtype)
         if kind in largest:
             return -largest[str(kind)] if least else largest[str(kind)]
         if kind.startswith("uint"):
-            return 0 if least else 2 ** kind.bits - 1
+            return 0 if least else 2**kind.bits - 1
         return -(2 ** (kind.bits - 1)) if least else 2 ** (kind.bits - 1) - 1
 
     return value
@@ -152,12 +157,35 @@ _elementwise("clz", "Leading bits that are not set.")
 _elementwise("bitwise_not", "All bits exchanged.", outside=lambda x: ~x)
 _elementwise("Not", "The opposite of a condition.", outside=lambda x: not x)
 for _name, _meaning, _function in (
-        ("bitwise_and", "The bits that both have.", lambda x, y: x & y), ("bitwise_or", "The bits that either has.", lambda x, y: x | y),
-        ("bitwise_xor", "The bits that one of them has.", lambda x, y: x ^ y), ("shift_left", "Bits moved up.", lambda x, y: x << y),
-        ("shift_right", "Bits moved down; signed ones keep the sign.", lambda x, y: x >> y), ("pow", "x to the power of y.", pow),
-        ("truncdiv", "The quotient, rounded towards zero.", lambda x, y: int(x / y)), ("truncmod", "What truncdiv leaves.", math.fmod),
-        ("And", "Both conditions.", lambda x, y: x and y), ("Or", "Either condition.", lambda x, y: x or y)):
+    ("bitwise_and", "The bits that both have.", lambda x, y: x & y),
+    ("bitwise_or", "The bits that either has.", lambda x, y: x | y),
+    ("bitwise_xor", "The bits that one of them has.", lambda x, y: x ^ y),
+    ("shift_left", "Bits moved up.", lambda x, y: x << y),
+    ("shift_right", "Bits moved down; signed ones keep the sign.", lambda x, y: x >> y),
+    ("pow", "x to the power of y.", pow),
+    ("truncdiv", "The quotient, rounded towards zero.", lambda x, y: int(x / y)),
+    ("truncmod", "What truncdiv leaves.", math.fmod),
+    ("And", "Both conditions.", lambda x, y: x and y),
+    ("Or", "Either condition.", lambda x, y: x or y),
+):
     _elementwise(_name, _meaning, 2, _function)
 _elementwise("fma", "x·y + z, rounded once.", 3)
-_add("ceildiv", "floordiv", "floormod", "max", "min", "infinity", "min_value", "max_value", "if_then_else", "Select", "Cast", "cast", "reinterpret",
-     "clamp", "index_to_coordinates", "any_of", "all_of")
+_add(
+    "ceildiv",
+    "floordiv",
+    "floormod",
+    "max",
+    "min",
+    "infinity",
+    "min_value",
+    "max_value",
+    "if_then_else",
+    "Select",
+    "Cast",
+    "cast",
+    "reinterpret",
+    "clamp",
+    "index_to_coordinates",
+    "any_of",
+    "all_of",
+)

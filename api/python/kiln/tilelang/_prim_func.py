@@ -22,8 +22,13 @@ class PrimFunc:
         sizes: values of sizes named by ``T.const`` and ``T.dynamic``, as far as they are given by name.
     """
 
-    def __init__(self, function: types.FunctionType, annotations: Dict[str, Any], constants: Optional[Dict[str, Any]] = None,
-                 sizes: Optional[Dict[str, int]] = None) -> None:
+    def __init__(
+        self,
+        function: types.FunctionType,
+        annotations: Dict[str, Any],
+        constants: Optional[Dict[str, Any]] = None,
+        sizes: Optional[Dict[str, int]] = None,
+    ) -> None:
         functools.update_wrapper(self, function)
         self.kernel_function = function
         self.annotations = annotations
@@ -37,7 +42,8 @@ class PrimFunc:
         return [name for name in self._signature.parameters if name not in self.constants]
 
     def program(self, specs: Dict[str, Any], target: str) -> Program:
-        """The tile program for arguments of these types and shapes (those of tensors with full annotations may be missing).
+        """The tile program for arguments of these types and shapes (those of tensors with full annotations may be
+        missing).
 
         Raises:
             KernelError: a mistake in the kernel, at its line.
@@ -51,7 +57,9 @@ class PrimFunc:
         return self
 
     def __call__(self, *_: Any, **__: Any) -> Any:
-        raise RuntimeError("%s is a kernel: tilelang.compile(%s) gives what can be called" % (self.__name__, self.__name__))
+        raise RuntimeError(
+            "%s is a kernel: tilelang.compile(%s) gives what can be called" % (self.__name__, self.__name__)
+        )
 
     def __repr__(self) -> str:
         return "<kiln tilelang kernel %s>" % self.kernel_function.__qualname__
@@ -69,7 +77,9 @@ class Macro:
 
 
 def annotations_of(function: types.FunctionType, caller: Dict[str, Any]) -> Dict[str, Any]:
-    """Annotations as objects, also where they are kept as text; names mean what they mean to ``caller`` or to the function."""
+    """Annotations as objects, also where they are kept as text; names mean what they mean to ``caller`` or to the
+    function.
+    """
     found: Dict[str, Any] = {}
     names = dict(function.__globals__)
     names.update(caller)
@@ -82,7 +92,9 @@ def annotations_of(function: types.FunctionType, caller: Dict[str, Any]) -> Dict
     for name, annotation in function.__annotations__.items():
         if type(annotation) is str and name != "return":
             try:
-                annotation = eval(annotation, names)  # noqa: S307 - the author's own annotation, as Python itself evaluates it
+                annotation = eval(
+                    annotation, names
+                )  # noqa: S307 - the author's own annotation, as Python itself evaluates it
             except Exception:  # noqa: BLE001 - "float16" is a type by name, and no name of Python
                 pass
         found[name] = annotation

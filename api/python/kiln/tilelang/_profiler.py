@@ -22,8 +22,15 @@ class Profiler:
         """Runs the kernel, or ``func``, on the generated arguments."""
         return (func or self._kernel)(*self._arguments)
 
-    def do_bench(self, func: Optional[Callable[..., Any]] = None, warmup: Any = 25, rep: Any = 100, n_warmup: int = 1, n_repeat: int = 5,
-                 **_: Any) -> float:
+    def do_bench(
+        self,
+        func: Optional[Callable[..., Any]] = None,
+        warmup: Any = 25,
+        rep: Any = 100,
+        n_warmup: int = 1,
+        n_repeat: int = 5,
+        **_: Any,
+    ) -> float:
         """The median of milliseconds on the device over ``n_repeat`` runs; of ``func`` those of a clock."""
         times = []
         for number in range(max(1, n_warmup or 1) + max(1, n_repeat or 5)):
@@ -34,8 +41,14 @@ class Profiler:
                 times.append(spent if func is not None else self._kernel.last_ms or spent)
         return sorted(times)[len(times) // 2]
 
-    def assert_allclose(self, reference_program: Callable[..., Any], rtol: float = 1e-2, atol: float = 1e-2, max_mismatched_ratio: float = 0.01,
-                        **_: Any) -> None:
+    def assert_allclose(
+        self,
+        reference_program: Callable[..., Any],
+        rtol: float = 1e-2,
+        atol: float = 1e-2,
+        max_mismatched_ratio: float = 0.01,
+        **_: Any,
+    ) -> None:
         """Compares with a function of NumPy arrays.
 
         Raises:
@@ -49,7 +62,10 @@ class Profiler:
             left = as_floats(a, "bf16" if a.dtype == numpy.uint16 and right.dtype != a.dtype else str(a.dtype))
             wrong = ~numpy.isclose(left, right, rtol, atol, equal_nan=True)
             if wrong.mean() > max_mismatched_ratio:
-                raise AssertionError("result %d: %d of %d elements differ, by at most %g" % (number, wrong.sum(), wrong.size, numpy.abs(left - right).max()))
+                raise AssertionError(
+                    "result %d: %d of %d elements differ, by at most %g"
+                    % (number, wrong.sum(), wrong.size, numpy.abs(left - right).max())
+                )
 
     @property
     def func(self) -> Any:
@@ -63,7 +79,9 @@ def _several(value: Any) -> List[Any]:
     return list(value) if isinstance(value, (tuple, list)) else [value]
 
 
-def do_bench(fn: Callable[[], Any], warmup: Any = 25, rep: Any = 100, n_warmup: int = 1, n_repeat: int = 5, **_: Any) -> float:
+def do_bench(
+    fn: Callable[[], Any], warmup: Any = 25, rep: Any = 100, n_warmup: int = 1, n_repeat: int = 5, **_: Any
+) -> float:
     """The median of milliseconds that ``fn()`` takes, by a clock."""
     times: List[float] = []
     for number in range(n_warmup + n_repeat):

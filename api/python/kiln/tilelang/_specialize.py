@@ -10,7 +10,7 @@ from ..language._arguments import ArraySpec
 from ..language._arithmetic import Mistake, binary, ceildiv, constant
 from ..language._builder import Builder
 from ..language._errors import KernelError
-from ..language._expr import STATIC, Expr, Param, dim
+from ..language._expr import STATIC, UNIFORM, Expr, Param, dim
 from ..language._specialize import Program, Specializer
 from ..language._types import Symbol, as_dtype
 from ._prim_func import PrimFunc, is_tensor
@@ -23,9 +23,35 @@ class TileBuilder(Builder):
 
     inside = False
 
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        # tiles that hold nothing but elements of tensors: the body they were written in, and those
+        self._mirrors: Dict[str, Any] = {}
+
     def emit(self, statement: Dict[str, Any]) -> Dict[str, Any]:
         self._check()
+        for name in _written_by(statement):
+            self._mirrors.pop(name, None)
         return super().emit(statement)
+
+    def note_mirror(self, name: str, index: Optional[str], value: Expr) -> None:
+        """Tile ``name`` holds ``value``: with ``$k`` for its indices; or, if ``index`` is given, in a loop over that
+        one.
+        """
+        body = self._bodies[-1]
+        if index is not None:
+            if len(self._bodies) < 2 or not any(
+                s.get("body") is body and s.get("var") == index for s in self._bodies[-2]
+            ):
+                return
+            text = re.sub(r"(?<![\w.$])%s(?!\w)" % re.escape(index), "$0", value.text)
+            value, body = Expr(value.dtype, text, (), UNIFORM, None, value.reads), self._bodies[-2]
+        self._mirrors[name] = (body, value)
+
+    def mirror(self, name: str) -> Optional[Expr]:
+        """What :meth:`note_mirror` said, while it holds."""
+        found = self._mirrors.get(name)
+        return found[1] if found is not None and any(b is found[0] for b in self._bodies) else None
 
     def alloc(self, *args: Any, **kwargs: Any) -> Any:
         self._check()
@@ -33,7 +59,21 @@ class TileBuilder(Builder):
 
     def _check(self) -> None:
         if not self.inside:
-            raise Mistake("a statement outside T.Kernel", "move it under with T.Kernel(…); T.alloc_global is what stands outside")
+            raise Mistake(
+                "a statement outside T.Kernel", "move it under with T.Kernel(…); T.alloc_global is what stands outside"
+            )
+
+
+def _written_by(statement: Dict[str, Any]) -> Set[str]:
+    """Names that a statement writes."""
+    found = {
+        str(statement[key]).partition("[")[0]
+        for key in ("to", "tile", "c")
+        if key in statement and statement["op"] not in ("for", "alloc")
+    }
+    for item in statement.get("body", []) if statement["op"] == "map" else []:
+        found.add(str(item.get("set", item.get("to", ""))).partition("[")[0])
+    return found
 
 
 class TileProgram(Program):
@@ -41,7 +81,8 @@ class TileProgram(Program):
 
     Attributes:
         order: tensor and scalar parameters in the order of a call.
-        results: names of tensors that a call allocates and returns, in order; None where the caller names them by ``out_idx``.
+        results: names of tensors that a call allocates and returns, in order; None where the caller names them by
+            ``out_idx``.
         scratch: names of tensors that a call allocates.
     """
 
@@ -81,7 +122,11 @@ class TileSpecializer(Specializer):
         self._read()
         self._drop_unused()
         self._check_results()
-        return self._finish()
+        program = self._finish()
+        self._workspace(program)
+        for number, launch in enumerate(self.builder.launches):
+            program.places.setdefault("/launches/%d" % number, launch.place)
+        return program
 
     # -- parameters
 
@@ -94,11 +139,18 @@ class TileSpecializer(Specializer):
             if not isinstance(annotation, Tensor):
                 raise Mistake("a tensor without a shape", "%s: T.Tensor((M, N), T.float16)" % name)
             return self.annotated(name, annotation, spec)
-        kind = as_dtype(canonical(annotation)) if isinstance(annotation, str) else as_dtype(annotation) if annotation is not None else None
+        kind = (
+            as_dtype(canonical(annotation))
+            if isinstance(annotation, str)
+            else as_dtype(annotation) if annotation is not None else None
+        )
         if kind is None and self.by_statement:
             return Unannotated(name, spec)
         if kind is None:
-            raise Mistake("the parameter %s is neither a tensor nor a number" % name, "annotate it: T.Tensor((M, N), T.float16), or T.int32")
+            raise Mistake(
+                "the parameter %s is neither a tensor nor a number" % name,
+                "annotate it: T.Tensor((M, N), T.float16), or T.int32",
+            )
         if name in self.grid_names and kind.name in ("i32", "i64", "u32", "u64"):
             return self.size_argument(name, spec)
         return self.scalar(name, kind.name)
@@ -111,8 +163,10 @@ class TileSpecializer(Specializer):
 
     def annotated(self, name: str, annotation: Tensor, spec: Any) -> Param:
         if annotation.dtype is None:
-            raise Mistake("elements of %s are not supported yet" % canonical(str(annotation.given)),
-                          "there are float64, float32, float16, bfloat16, the integers of 8 to 64 bits, and bool; packed types are read from uint8")
+            raise Mistake(
+                "elements of %s are not supported yet" % canonical(str(annotation.given)),
+                "there are float64, float32, float16, bfloat16, the integers of 8 to 64 bits, and bool; packed types are read from uint8",
+            )
         return self.tensor(name, annotation, spec if isinstance(spec, ArraySpec) else None)
 
     def extent(self, name: str, axis: int, wanted: Any, now: Any) -> Any:
@@ -122,7 +176,10 @@ class TileSpecializer(Specializer):
             return dim(self.size(wanted).poly)  # type: ignore[arg-type]
         if isinstance(wanted, Expr):
             if wanted.level != STATIC or wanted.poly is None:
-                raise Mistake("axis %d of %s is not known when the kernel is compiled: %s" % (axis, name, wanted.text), "T.const and T.dynamic name sizes")
+                raise Mistake(
+                    "axis %d of %s is not known when the kernel is compiled: %s" % (axis, name, wanted.text),
+                    "T.const and T.dynamic name sizes",
+                )
             plain = str(wanted.poly)
             if plain not in self.builder.symbols:
                 return dim(wanted.poly)
@@ -156,9 +213,12 @@ class TileSpecializer(Specializer):
         return param
 
     def const(self, name: str, statements: List[ast.stmt], evaluate: Any) -> Any:
-        """The value of a size named by ``T.const``: given by name, or the extent of an array whose annotation names it."""
+        """The value of a size named by ``T.const``: given by name, or the extent of an array whose annotation names
+        it.
+        """
         if name in self.func.sizes:
             return self.func.sizes[name]
+        names = _renamed(statements, name)
         for node in statements:
             if not (isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)):
                 continue
@@ -167,9 +227,12 @@ class TileSpecializer(Specializer):
             if not isinstance(spec, ArraySpec) or elements is None:
                 continue
             for axis, element in enumerate(elements):
-                if isinstance(element, ast.Name) and element.id == name and axis < len(spec.shape):
+                if isinstance(element, ast.Name) and element.id in names and axis < len(spec.shape):
                     return spec.shape[axis]
-        raise Mistake("the size %s is not known" % name, "pass it: .compile(%s=…); or name it in the shape of a tensor argument" % name)
+        raise Mistake(
+            "the size %s is not known" % name,
+            "pass it: .compile(%s=…); or name it in the shape of a tensor argument" % name,
+        )
 
     # -- finishing
 
@@ -180,11 +243,24 @@ class TileSpecializer(Specializer):
             _collect(launch.body, words)
             launch.allocs[:] = [a for a in launch.allocs if a["name"] in words]
 
+    def _workspace(self, program: Program) -> None:
+        """What T.alloc_global made, as the program's workspace: no arguments."""
+        names = set(self.out.scratch)
+        if not names:
+            return
+        entries = [p for p in program.json["params"] if p["name"] in names]
+        program.json["params"] = [p for p in program.json["params"] if p["name"] not in names]
+        program.json["workspace"] = [{k: v for k, v in e.items() if k in ("name", "dtype", "shape")} for e in entries]
+
     def _check_results(self) -> None:
         for name in self.out.results or []:
             param = self.out.params[name]
             if not param.written:
-                raise KernelError("the result %s is never written" % name, self.source.place(self.source.tree), "T.copy(tile, %s[…])" % name)
+                raise KernelError(
+                    "the result %s is never written" % name,
+                    self.source.place(self.source.tree),
+                    "T.copy(tile, %s[…])" % name,
+                )
 
 
 class Unannotated:
@@ -194,11 +270,31 @@ class Unannotated:
         self.name, self.spec = name, spec
 
 
+def _renamed(statements: List[ast.stmt], name: str) -> Set[str]:
+    """A name, and others that plain assignments give to the same value: ``KH, KW = K, K``."""
+    found = {name}
+    for node in statements:
+        if not isinstance(node, ast.Assign):
+            continue
+        for target in node.targets:
+            pairs = (
+                zip(target.elts, node.value.elts)
+                if isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
+                else [(target, node.value)]
+            )
+            found |= {t.id for t, v in pairs if isinstance(t, ast.Name) and isinstance(v, ast.Name) and v.id in found}
+    return found
+
+
 def _names_in_grids(tree: ast.AST) -> Set[str]:
     """Names that the arguments of T.Kernel use."""
     found: Set[str] = set()
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in ("Kernel", "alloc_global", "empty"):
+        if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in (
+            "Kernel",
+            "alloc_global",
+            "empty",
+        ):
             for part in list(node.args) + [k.value for k in node.keywords]:
                 found |= {n.id for n in ast.walk(part) if isinstance(n, ast.Name)}
     return found

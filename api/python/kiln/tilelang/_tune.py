@@ -10,10 +10,12 @@ from ._jit import JITFunction
 
 
 class Tuned:
-    """A function marked ``@autotune`` over one marked ``@jit``. Settings that a call leaves out are the first configuration's.
+    """A function marked ``@autotune`` over one marked ``@jit``. Settings that a call leaves out are the first
+    configuration's.
 
     Attributes:
-        function: the :class:`JITFunction`. configs: mappings from parameters to values, or a function of the arguments that gives them.
+        function: the :class:`JITFunction`. configs: mappings from parameters to values, or a function of the arguments
+            that gives them.
     """
 
     def __init__(self, function: JITFunction, configs: Any) -> None:
@@ -21,9 +23,15 @@ class Tuned:
         self.function, self.configs = function, configs
 
     def _chosen(self, args: Any, kwargs: Dict[str, Any]) -> Dict[str, Any]:
-        configs: List[Dict[str, Any]] = list(self.configs(*args, **kwargs) if callable(self.configs) else self.configs or [])
+        configs: List[Dict[str, Any]] = list(
+            self.configs(*args, **kwargs) if callable(self.configs) else self.configs or []
+        )
         first = dict(configs[0]) if configs else {}
-        given = set(self.function._signature.bind_partial(*args, **{k: v for k, v in kwargs.items() if k in self.function._signature.parameters}).arguments)
+        given = set(
+            self.function._signature.bind_partial(
+                *args, **{k: v for k, v in kwargs.items() if k in self.function._signature.parameters}
+            ).arguments
+        )
         return {k: v for k, v in first.items() if k not in given}
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -7,12 +7,51 @@ from typing import Any, Callable, Dict, Optional, Tuple
 from ..language._types import Buffer, Symbol, as_dtype
 
 _LANES: Dict[str, int] = {
-    "float64": 64, "float32": 32, "float16": 16, "bfloat16": 16, "int64": 64, "int32": 32, "int16": 16, "int8": 8, "uint64": 64, "uint32": 32,
-    "uint16": 16, "uint8": 8, "bool": 8, "tfloat32": 32, "float8_e4m3": 8, "float8_e4m3fn": 8, "float8_e4m3fnuz": 8, "float8_e5m2": 8,
-    "float8_e5m2fnuz": 8, "float8_e8m0fnu": 8, "float6_e2m3fn": 6, "float6_e3m2fn": 6, "float4_e2m1fn": 4, "float4_e2m1_unpacked": 8, "int4": 4,
-    "uint4": 4, "int2": 2, "uint2": 2, "uint1": 1, "int1": 1, "handle": 64}
-_ALIASES = {"float": "float32", "double": "float64", "half": "float16", "int": "int32", "uint": "uint32", "fp16": "float16", "fp32": "float32",
-            "bf16": "bfloat16", "e4m3_float8": "float8_e4m3fn", "e5m2_float8": "float8_e5m2", "boolean": "bool"}
+    "float64": 64,
+    "float32": 32,
+    "float16": 16,
+    "bfloat16": 16,
+    "int64": 64,
+    "int32": 32,
+    "int16": 16,
+    "int8": 8,
+    "uint64": 64,
+    "uint32": 32,
+    "uint16": 16,
+    "uint8": 8,
+    "bool": 8,
+    "tfloat32": 32,
+    "float8_e4m3": 8,
+    "float8_e4m3fn": 8,
+    "float8_e4m3fnuz": 8,
+    "float8_e5m2": 8,
+    "float8_e5m2fnuz": 8,
+    "float8_e8m0fnu": 8,
+    "float6_e2m3fn": 6,
+    "float6_e3m2fn": 6,
+    "float4_e2m1fn": 4,
+    "float4_e2m1_unpacked": 8,
+    "int4": 4,
+    "uint4": 4,
+    "int2": 2,
+    "uint2": 2,
+    "uint1": 1,
+    "int1": 1,
+    "handle": 64,
+}
+_ALIASES = {
+    "float": "float32",
+    "double": "float64",
+    "half": "float16",
+    "int": "int32",
+    "uint": "uint32",
+    "fp16": "float16",
+    "fp32": "float32",
+    "bf16": "bfloat16",
+    "e4m3_float8": "float8_e4m3fn",
+    "e5m2_float8": "float8_e5m2",
+    "boolean": "bool",
+}
 
 
 def canonical(name: str) -> str:
@@ -47,6 +86,12 @@ class dtype(str):
 
     itemsize = bytes
 
+    def as_torch(self) -> Any:
+        """PyTorch's type of that name."""
+        import torch
+
+        return getattr(torch, str(self))
+
     @property
     def lanes(self) -> int:
         return 1
@@ -56,7 +101,11 @@ class dtype(str):
         return float(value) if self.startswith(("float", "bfloat", "tfloat")) else value
 
     def __eq__(self, other: object) -> bool:
-        return str.__eq__(self, canonical(other)) if isinstance(other, str) else as_dtype(other) is not None and as_dtype(other) == as_dtype(self)
+        return (
+            str.__eq__(self, canonical(other))
+            if isinstance(other, str)
+            else as_dtype(other) is not None and as_dtype(other) == as_dtype(self)
+        )
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -85,7 +134,9 @@ class Size:
         return self.symbol.name if self.symbol is not None else ""
 
     def __bool__(self) -> bool:
-        raise TypeError("a size that is not known here cannot decide a condition; decide inside the kernel, or pass the number")
+        raise TypeError(
+            "a size that is not known here cannot decide a condition; decide inside the kernel, or pass the number"
+        )
 
     def __repr__(self) -> str:
         return self.name or "(%s)" % (" %s " % self.op).join(map(str, self.parts))
@@ -165,6 +216,8 @@ class PassConfigs(metaclass=_PassConfigKeys):
 
 
 class TensorSupplyType:
-    """What a profiler fills arguments with; here all of them are seeded normals, and small integers for integer types."""
+    """What a profiler fills arguments with; here all of them are seeded normals, and small integers for integer
+    types.
+    """
 
     Auto = Integer = Uniform = Normal = Randn = Zero = One = Unsigned = "auto"

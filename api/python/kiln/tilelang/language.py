@@ -1,7 +1,9 @@
 """TileLang's operations: ``import kiln.tilelang.language as T``. A kernel that uses them is read, never run.
 
-Shapes are those of tiles and tensors; *place* means a tile, a tensor, or a piece of one: ``A[i, j]`` (a start; extents follow the
-other side), ``A[a:b, c:d]``. What each does is in ``kiln.language._tilelang``; what has no meaning here is in ``_absent``.
+Shapes are those of tiles and tensors; *place* means a tile, a tensor, or a piece of one: ``A[i, j]`` (a start; extents
+follow the
+other side), ``A[a:b, c:d]``. What each does is in ``kiln.language._tilelang``; what has no meaning here is in
+``_absent``.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ _op = Operation.mark
 
 @_op()
 def Kernel(*blocks: Any, threads: Any = None, prelude: Any = None, is_cpu: bool = False, is_npu: bool = False) -> Any:
-    """A launch: ``with T.Kernel(gx, gy, threads=128) as (bx, by)``. ``blocks`` are 1 to 3 extents of the grid; the names are the
+    """A launch: ``with T.Kernel(gx, gy, threads=128) as (bx, by)``. ``blocks`` are 1 to 3 extents of the grid; the
+    names are the
     block's position. Several in one function are launches in order."""
 
 
@@ -72,12 +75,22 @@ def empty(*shape: Any, dtype: Any = "float32") -> Any:
 
 @_op()
 def const(names: str, dtype: Any = "int32") -> Any:
-    """Sizes that are known when the kernel is compiled, taken from the arguments' shapes: ``M, N = T.const("M, N")``."""
+    """Sizes that are known when the kernel is compiled, taken from the arguments' shapes: ``M, N = T.const("M,
+    N")``.
+    """
 
 
 @_op(places=True)
-def copy(src: Any, dst: Any, coalesced_width: Any = None, disable_tma: bool = False, eviction_policy: Any = None, prefer_instruction: Any = None,
-         annotations: Any = None, loop_layout: Any = None) -> None:
+def copy(
+    src: Any,
+    dst: Any,
+    coalesced_width: Any = None,
+    disable_tma: bool = False,
+    eviction_policy: Any = None,
+    prefer_instruction: Any = None,
+    annotations: Any = None,
+    loop_layout: Any = None,
+) -> None:
     """Copies a place to a place, converting elements. What lies outside a tensor is read as 0 and not written."""
 
 
@@ -92,8 +105,12 @@ def transpose(src: Any, dst: Any) -> None:
 
 
 @_op(places=True)
-def im2col(img: Any, col: Any, nhw_step: Any, c_step: Any, kernel: Any, stride: Any, dilation: Any, pad: Any, **hints: Any) -> None:
-    """A block of the matrix that a convolution multiplies: rows are output positions, columns kernel positions and channels."""
+def im2col(
+    img: Any, col: Any, nhw_step: Any, c_step: Any, kernel: Any, stride: Any, dilation: Any, pad: Any, **hints: Any
+) -> None:
+    """A block of the matrix that a convolution multiplies: rows are output positions, columns kernel positions and
+    channels.
+    """
 
 
 c2d_im2col = im2col
@@ -123,8 +140,19 @@ def reshape(src: Any, shape: Any) -> Any:
 
 
 @_op(places=True)
-def gemm(A: Any, B: Any, C: Any, transpose_A: Any = False, transpose_B: Any = False, policy: Any = None, clear_accum: Any = False, k_pack: Any = 1,
-         wg_wait: Any = 0, mbar: Any = None, annotations: Any = None) -> None:
+def gemm(
+    A: Any,
+    B: Any,
+    C: Any,
+    transpose_A: Any = False,
+    transpose_B: Any = False,
+    policy: Any = None,
+    clear_accum: Any = False,
+    k_pack: Any = 1,
+    wg_wait: Any = 0,
+    mbar: Any = None,
+    annotations: Any = None,
+) -> None:
     """C += A·B on tiles; with ``clear_accum`` C = A·B. ``policy`` and ``k_pack`` are hints."""
 
 
@@ -172,13 +200,29 @@ def cummax(src: Any, dst: Any = None, dim: Any = 0, reverse: Any = False) -> Non
 
 
 @_op()
-def Parallel(*extents: Any, coalesced_width: Any = None, loop_layout: Any = None, prefer_async: Any = None, annotations: Any = None) -> Any:
+def Parallel(
+    *extents: Any,
+    coalesced_width: Any = None,
+    loop_layout: Any = None,
+    prefer_async: Any = None,
+    annotations: Any = None,
+) -> Any:
     """An elementwise loop: ``for i, j in T.Parallel(m, n)``; iterations are independent."""
 
 
 @_op()
-def Pipelined(start: Any, stop: Any = None, num_stages: Any = 0, order: Any = None, stage: Any = None, sync: Any = None, group: Any = None) -> Any:
-    """A loop whose copies are fetched ahead. ``num_stages`` is how far (0: lowering decides); ``order`` and ``stage`` are hints."""
+def Pipelined(
+    start: Any,
+    stop: Any = None,
+    num_stages: Any = 0,
+    order: Any = None,
+    stage: Any = None,
+    sync: Any = None,
+    group: Any = None,
+) -> Any:
+    """A loop whose copies are fetched ahead. ``num_stages`` is how far (0: lowering decides); ``order`` and ``stage``
+    are hints.
+    """
 
 
 @_op()
@@ -187,7 +231,14 @@ def serial(start: Any, stop: Any = None, step: Any = None, annotations: Any = No
 
 
 @_op()
-def unroll(start: Any, stop: Any = None, step: Any = None, explicit: Any = False, unroll_factor: Any = None, annotations: Any = None) -> Any:
+def unroll(
+    start: Any,
+    stop: Any = None,
+    step: Any = None,
+    explicit: Any = False,
+    unroll_factor: Any = None,
+    annotations: Any = None,
+) -> Any:
     """A loop that is written out."""
 
 
@@ -208,17 +259,28 @@ parallel, grid, Serial, Unroll, Vectorized = Parallel, Parallel, serial, unroll,
 
 
 @_op(places=True)
-def atomic_add(dst: Any, value: Any, memory_order: Any = None, return_prev: Any = False, use_tma: Any = False, annotations: Any = None) -> None:
+def atomic_add(
+    dst: Any,
+    value: Any,
+    memory_order: Any = None,
+    return_prev: Any = False,
+    use_tma: Any = False,
+    annotations: Any = None,
+) -> None:
     """Adds to one element of a tensor, or to a piece of it the elements of a tile."""
 
 
 @_op(places=True)
-def atomic_max(dst: Any, value: Any, memory_order: Any = None, return_prev: Any = False, annotations: Any = None) -> None:
+def atomic_max(
+    dst: Any, value: Any, memory_order: Any = None, return_prev: Any = False, annotations: Any = None
+) -> None:
     """The larger one, as :func:`atomic_add`."""
 
 
 @_op(places=True)
-def atomic_min(dst: Any, value: Any, memory_order: Any = None, return_prev: Any = False, annotations: Any = None) -> None:
+def atomic_min(
+    dst: Any, value: Any, memory_order: Any = None, return_prev: Any = False, annotations: Any = None
+) -> None:
     """The smaller one, as :func:`atomic_add`."""
 
 
@@ -247,7 +309,9 @@ def use_swizzle(panel_size: Any = 8, order: Any = "row", enable: Any = True) -> 
 
 @_op()
 def annotate_layout(layout_map: Any) -> None:
-    """Layouts of tiles. A padded one of a shared tile is used; others are hints, lowering counts conflicts and chooses."""
+    """Layouts of tiles. A padded one of a shared tile is used; others are hints, lowering counts conflicts and
+    chooses.
+    """
 
 
 @_op()
@@ -316,7 +380,31 @@ def make_swizzled_layout(buffer: Any, *hints: Any, **more: Any) -> Any:
 
 
 globals().update({"float": float32, "int": int32, "uint": uint32, "bool": bool_})
-_LANGUAGE = [name for name, value in list(globals().items()) if isinstance(value, (Operation, dtype)) and not name.startswith("_")]
-__all__ = sorted(set(_LANGUAGE + _absent_names + _math_names + [
-    "Buffer", "Fragment", "FragmentBuffer", "GemmWarpPolicy", "Layout", "LocalBuffer", "SharedBuffer", "StridedTensor", "Tensor", "dtype", "dynamic",
-    "macro", "prim_func", "symbolic"]))
+_LANGUAGE = [
+    name
+    for name, value in list(globals().items())
+    if isinstance(value, (Operation, dtype)) and not name.startswith("_")
+]
+__all__ = sorted(
+    set(
+        _LANGUAGE
+        + _absent_names
+        + _math_names
+        + [
+            "Buffer",
+            "Fragment",
+            "FragmentBuffer",
+            "GemmWarpPolicy",
+            "Layout",
+            "LocalBuffer",
+            "SharedBuffer",
+            "StridedTensor",
+            "Tensor",
+            "dtype",
+            "dynamic",
+            "macro",
+            "prim_func",
+            "symbolic",
+        ]
+    )
+)

@@ -18,13 +18,21 @@ class Layout:
         self.forward = forward_fn
 
     def row_pitch(self) -> Optional[int]:
-        """Elements between neighbouring rows where the tile is row-major, with or without padding; None where it is not."""
-        if len(self.shape) != 2 or not all(isinstance(n, int) for n in self.shape) or self.shape[0] * self.shape[1] > 1 << 16:
+        """Elements between neighbouring rows where the tile is row-major, with or without padding; None where it is
+        not.
+        """
+        if (
+            len(self.shape) != 2
+            or not all(isinstance(n, int) for n in self.shape)
+            or self.shape[0] * self.shape[1] > 1 << 16
+        ):
             return None
         try:
             pitch = self._place(1, 0) if self.shape[0] > 1 else self.shape[1]
             rows = itertools.product(range(self.shape[0]), range(self.shape[1]))
-            return pitch if pitch >= self.shape[1] and all(self._place(i, j) == i * pitch + j for i, j in rows) else None
+            return (
+                pitch if pitch >= self.shape[1] and all(self._place(i, j) == i * pitch + j for i, j in rows) else None
+            )
         except (TypeError, ValueError, IndexError):
             return None
 
@@ -57,5 +65,9 @@ def make_swizzled_layout(buffer: Any, *hints: Any, **more: Any) -> Any:
     return "auto"
 
 
-make_quarter_bank_swizzled_layout = make_half_bank_swizzled_layout = make_full_bank_swizzled_layout = make_swizzled_layout
-make_linear_layout = make_volta_swizzled_layout = make_wgmma_swizzled_layout = make_tcgen05mma_swizzled_layout = make_swizzled_layout
+make_quarter_bank_swizzled_layout = make_half_bank_swizzled_layout = make_full_bank_swizzled_layout = (
+    make_swizzled_layout
+)
+make_linear_layout = make_volta_swizzled_layout = make_wgmma_swizzled_layout = make_tcgen05mma_swizzled_layout = (
+    make_swizzled_layout
+)

@@ -6,8 +6,9 @@ from ..language._kernel import default_device, target_of
 
 
 class Target:
-    """Attributes: ``backend``, ``"hip"`` for cards of AMD (emulated ones too) and ``"cpu"`` for the host; ``arch`` such as ``"gfx942"``;
-    ``warp_size``."""
+    """Attributes: ``backend``, ``"hip"`` for cards of AMD (emulated ones too) and ``"cpu"`` for the host; ``arch`` such
+    as ``"gfx942"``; ``warp_size``.
+    """
 
     def __init__(self, target: str) -> None:
         self.arch = target.split(":")[0]

@@ -6,13 +6,19 @@ import time
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
 
-def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100, grad_to_none: Any = None, quantiles: Optional[Sequence[float]] = None,
+def do_bench(fn: Callable[[], Any],
+             warmup: float = 25,
+             rep: float = 100,
+             grad_to_none: Any = None,
+             quantiles: Optional[Sequence[float]] = None,
              return_mode: str = "mean") -> Any:
-    """Milliseconds that ``fn`` takes: on the device where ``fn`` gives them (a kernel's launch does), else by the clock.
+    """Milliseconds that ``fn`` takes: on the device where ``fn`` gives them (a kernel's launch does), else by the
+    clock.
 
     Args:
         warmup, rep: milliseconds for launches before and during the measurement; at least one and three launches.
-        quantiles: which to give, a list; without them ``return_mode``: ``mean``, ``median``, ``min``, ``max`` or ``all``.
+        quantiles: which to give, a list; without them ``return_mode``: ``mean``, ``median``, ``min``, ``max`` or
+            ``all``.
     """
     if return_mode not in ("mean", "median", "min", "max", "all"):
         raise ValueError("return_mode is mean, median, min, max or all, not %r" % (return_mode,))
@@ -23,7 +29,8 @@ def do_bench(fn: Callable[[], Any], warmup: float = 25, rep: float = 100, grad_t
         return found[0] if len(found) == 1 else found
     if return_mode == "all":
         return times
-    return {"mean": sum(times) / len(times), "median": _quantile(times, 0.5), "min": times[0], "max": times[-1]}[return_mode]
+    return {"mean": sum(times) / len(times), "median": _quantile(times, 0.5), "min": times[0],
+            "max": times[-1]}[return_mode]
 
 
 def _times(fn: Callable[[], Any], budget_ms: float, least: int) -> List[float]:
@@ -45,13 +52,26 @@ def _quantile(ordered: Sequence[float], q: float) -> float:
 
 
 class Benchmark:
-    """What :func:`perf_report` runs: ``x_names`` take each of ``x_vals``, ``line_arg`` each of ``line_vals``, the rest is ``args``."""
+    """What :func:`perf_report` runs: ``x_names`` take each of ``x_vals``, ``line_arg`` each of ``line_vals``, the rest
+    is ``args``.
+    """
 
-    def __init__(self, x_names: Sequence[str], x_vals: Sequence[Any], line_arg: str, line_vals: Sequence[Any], line_names: Sequence[str],
-                 plot_name: str, args: Dict[str, Any], xlabel: str = "", ylabel: str = "", x_log: bool = False, y_log: bool = False,
+    def __init__(self,
+                 x_names: Sequence[str],
+                 x_vals: Sequence[Any],
+                 line_arg: str,
+                 line_vals: Sequence[Any],
+                 line_names: Sequence[str],
+                 plot_name: str,
+                 args: Dict[str, Any],
+                 xlabel: str = "",
+                 ylabel: str = "",
+                 x_log: bool = False,
+                 y_log: bool = False,
                  styles: Any = None) -> None:
         self.x_names, self.x_vals, self.line_arg = list(x_names), list(x_vals), line_arg
-        self.line_vals, self.line_names, self.plot_name, self.args = list(line_vals), list(line_names), plot_name, dict(args)
+        self.line_vals, self.line_names, self.plot_name, self.args = list(line_vals), list(line_names), plot_name, dict(
+            args)
         self.xlabel, self.ylabel = xlabel, ylabel
 
 
@@ -59,14 +79,23 @@ class _Report:
     def __init__(self, fn: Callable[..., Any], benchmarks: Sequence[Benchmark]) -> None:
         self.fn, self.benchmarks = fn, benchmarks
 
-    def run(self, show_plots: bool = False, print_data: bool = False, save_path: str = "", return_df: bool = False, **more: Any) -> List[List[List[Any]]]:
-        """Measures; a table a benchmark (rows: the sizes, then a value a line), printed with ``print_data``. No plots are drawn."""
+    def run(self,
+            show_plots: bool = False,
+            print_data: bool = False,
+            save_path: str = "",
+            return_df: bool = False,
+            **more: Any) -> List[List[List[Any]]]:
+        """Measures; a table a benchmark (rows: the sizes, then a value a line), printed with ``print_data``. No plots
+        are drawn.
+        """
         tables = []
         for bench in self.benchmarks:
             rows: List[List[Any]] = []
             for x in bench.x_vals:
                 sizes = list(x) if isinstance(x, (tuple, list)) else [x] * len(bench.x_names)
-                values = [self.fn(**dict(zip(bench.x_names, sizes)), **{bench.line_arg: line}, **bench.args, **more) for line in bench.line_vals]
+                values = [
+                    self.fn(**dict(zip(bench.x_names, sizes)), **{bench.line_arg: line}, **bench.args, **more)
+                    for line in bench.line_vals]
                 rows.append(sizes + [v[0] if isinstance(v, tuple) else v for v in values])
             if print_data:
                 print(bench.plot_name + ":")
@@ -87,5 +116,9 @@ def assert_close(x: Any, y: Any, atol: Optional[float] = None, rtol: Optional[fl
     """Raises AssertionError where arrays differ by more than ``atol`` (1e-2) + ``rtol`` (0) times the second."""
     import numpy
 
-    numpy.testing.assert_allclose(numpy.asarray(x), numpy.asarray(y), atol=1e-2 if atol is None else atol, rtol=0.0 if rtol is None else rtol,
-                                  err_msg=err_msg, equal_nan=True)
+    numpy.testing.assert_allclose(numpy.asarray(x),
+                                  numpy.asarray(y),
+                                  atol=1e-2 if atol is None else atol,
+                                  rtol=0.0 if rtol is None else rtol,
+                                  err_msg=err_msg,
+                                  equal_nan=True)
