@@ -11,6 +11,7 @@
 #include "api/cli/terminal.hpp"
 #include "api/service/report.hpp"
 #include "engine/capture/capture.hpp"
+#include "engine/ir/bound/symbols.hpp"
 
 namespace kiln::cli {
 
@@ -88,7 +89,9 @@ Status Trial::compile_side(SideState& side) {
   KILN_TRY(const auto bindings, service::read_bindings(request));
   KILN_TRY(const auto parsed, target::parse_target(side.compiled.value("target", "")));
   Budget budget(std::int64_t(1) << 28, {}, interrupt_token());
-  KILN_TRY(side.bound, specialize::specialize(*side.program->program, bindings, parsed, budget));
+  KILN_TRY(const auto bound, specialize::specialize(*side.program->program, bindings, parsed, budget));
+  KILN_TRY(const auto values, specialize::symbol_values(bound.symbols, bindings.set));
+  KILN_TRY(side.bound, bound::with_values(bound, values));
   return ok();
 }
 

@@ -11,6 +11,7 @@ struct Work {
   double products = 0;  // multiplications and additions of gemms, a pair each
   double elements = 0;  // operations on elements of copies, fills, maps and reductions
 };
+// Requires: no dynamic symbols (bound::with_values).
 Work work_of(const bound::Program& program);
 
 // Seconds that the interpreter, or an emulated card that counts, takes for it on one core of a usual machine.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "engine/tune/candidates.hpp"
+#include "engine/tune/record_format.hpp"
 
 namespace kiln::tune {
 namespace {
@@ -35,9 +36,20 @@ Digest code_digest(bound::Program program, const target::Target& target) {
 bool same_parameters(const bound::Program& a, const bound::Program& b) {
   return std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
                     [](const auto& x, const auto& y) {
-                      return x.dtype == y.dtype && x.scalar == y.scalar && x.shape == y.shape &&
-                             x.strides == y.strides && x.access == y.access;
+                      return x.dtype == y.dtype && x.scalar == y.scalar && x.access == y.access &&
+                             bound::values(x.shape) == bound::values(y.shape) &&
+                             bound::values(x.strides) == bound::values(y.strides);
                     });
+}
+
+// What a candidate asks for, whatever the sizes: those are the record's classes.
+Digest candidate_digest(const jit::TuneCandidate& candidate) {
+  Writer w;
+  w.string(candidate.name);
+  w.boolean(candidate.program != nullptr);
+  if (candidate.program) w.bytes(candidate.program_digest);
+  for (const auto* words : {&candidate.set, &candidate.layouts}) write_words(w, *words);
+  return sha256(w.data());
 }
 
 std::string reason_of(const Error& error) {
@@ -65,8 +77,8 @@ class Maker {
     for (auto& candidate : candidates) {
       if (request_.base.cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled");
       if (request_.base.deadline.passed()) return Error(ErrorCode::deadline_exceeded, "deadline passed", true);
+      if (request_.candidates) asked.bytes(candidate_digest(candidate));
       KILN_TRY(auto trial, bind(std::move(candidate)));
-      if (request_.candidates) asked.bytes(trial.digest);
       add(std::move(trial));
     }
     trials_.asked = to_hex(sha256(asked.data()));

@@ -38,8 +38,9 @@ std::string first_line(const Error& error) {
 
 class Tune {
  public:
-  Tune(jit::Session& session, RecordStore& records, const jit::TuneRequest& request)
-      : session_(session), records_(records), request_(request),
+  // `program_digest`: of the request's program as its compiles have it.
+  Tune(jit::Session& session, RecordStore& records, const jit::TuneRequest& request, const Digest& program_digest)
+      : session_(session), records_(records), request_(request), program_digest_(program_digest),
         limits_{request.candidate_deadline, request.base.deadline, request.base.cancel} {}
 
   Result<jit::TuneOutcome> run() {
@@ -60,7 +61,7 @@ class Tune {
  private:
   Status identify() {
     KILN_TRY(const auto device_class, device_class_of(session_, request_.device));
-    const Place place{request_.base.program.get(), *request_.base.program_digest, &request_.base.bindings,
+    const Place place{request_.base.program.get(), program_digest_, &request_.base.bindings,
                       request_.base.target, device_class};
     KILN_TRY(record_.identity, identity_of(place));
     if (trials_.own_programs) record_.identity.of_candidates = trials_.asked;
@@ -399,6 +400,7 @@ class Tune {
   jit::Session& session_;
   RecordStore& records_;
   const jit::TuneRequest& request_;
+  const Digest program_digest_;
   const LaunchLimits limits_;
   Trials trials_;
   jit::TuningRecord record_;
@@ -421,8 +423,30 @@ Result<std::string> device_class_of(jit::Session& session, const std::string& de
   return device_class_of_card(info);
 }
 
+namespace {
+
+// Sizes stand still while candidates are compared: dynamic symbols are what the request sets. The digest is another one, since
+// compiles are known by it.
+void stand_still(std::shared_ptr<const tile::Program>& program, Digest& digest) {
+  if (!program || std::none_of(program->symbols.begin(), program->symbols.end(), [](const auto& s) { return s.dynamic; })) return;
+  auto made = std::make_shared<tile::Program>(*program);
+  for (auto& symbol : made->symbols) symbol.dynamic = false;
+  program = std::move(made);
+  Writer w;
+  w.bytes(digest);
+  w.string("sizes that stand still");
+  digest = sha256(w.data());
+}
+
+}  // namespace
+
 Result<jit::TuneOutcome> tune(jit::Session& session, RecordStore& records, const jit::TuneRequest& request) {
-  return Tune(session, records, request).run();
+  auto still = request;
+  const Digest digest = *request.base.program_digest;
+  stand_still(still.base.program, *still.base.program_digest);
+  if (still.candidates)
+    for (auto& candidate : *still.candidates) stand_still(candidate.program, candidate.program_digest);
+  return Tune(session, records, still, digest).run();
 }
 
 }  // namespace kiln::tune

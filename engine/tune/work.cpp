@@ -17,7 +17,7 @@ class Estimate {
 
   double blocks() const {
     double count = 1;
-    for (const auto extent : launch_.grid) count *= static_cast<double>(extent);
+    for (const auto& extent : launch_.grid) count *= static_cast<double>(extent.value());
     return count;
   }
 
@@ -46,10 +46,11 @@ class Estimate {
   double of(const bound::Map& map) {
     double count = 1, operations = 0;
     for (const auto extent : map.extent) count *= static_cast<double>(extent);
-    for (const auto& item : map.body) operations += 1 + nodes(*item.value);
+    for (const auto& item : map.body) operations += 1 + nodes(*item.value) + (item.where ? nodes(*item.where) : 0);
     return count * operations * steps_of_operation;
   }
   double of(const bound::Reduce& reduce) { return elements(reduce.from) * steps_of_reduce; }
+  double of(const bound::Scan& scan) { return elements(scan.from) * steps_of_reduce; }
   double of(const bound::For& loop) {
     const double from = upper(*loop.from, 0), to = upper(*loop.to, most), step = upper(*loop.step, 1);
     variables_[loop.var] = std::max(to - 1, 0.0);
@@ -73,7 +74,7 @@ class Estimate {
     switch (e.kind) {
       case Kind::integer: return static_cast<double>(e.integer);
       case Kind::block:
-        return std::max(0.0, static_cast<double>(launch_.grid[static_cast<std::size_t>(e.integer)]) - 1);
+        return std::max(0.0, static_cast<double>(launch_.grid[static_cast<std::size_t>(e.integer)].value()) - 1);
       case Kind::variable: {
         const auto found = variables_.find(static_cast<int>(e.integer));
         return found == variables_.end() ? unknown : found->second;
