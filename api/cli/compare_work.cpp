@@ -134,14 +134,14 @@ constexpr int points_an_axis = 5;  // of the grid, from its first to its last bl
 Work work_of(const bound::Program& program) {
   Work work;
   for (const auto& launch : program.launches) {
-    const double blocks = product_of(launch.grid);
+    const auto& grid = launch.grid;
+    const double blocks = product_of(grid);
     if (blocks == 0) continue;
     constexpr double points = points_an_axis * points_an_axis * points_an_axis;
     for (int point = 0; point < int(points); ++point) {
       std::vector<double> block;
       for (int axis = 0, rest = point; axis < 3; ++axis, rest /= points_an_axis)
-        block.push_back(
-            std::floor(double(launch.grid[std::size_t(axis)] - 1) * (rest % points_an_axis) / (points_an_axis - 1)));
+        block.push_back(std::floor(double(grid[std::size_t(axis)] - 1) * (rest % points_an_axis) / (points_an_axis - 1)));
       const auto there = BlockWalk(launch, block).run();
       work.products += there.products * blocks / points;
       work.elements += there.elements * blocks / points;
