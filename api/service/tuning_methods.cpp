@@ -13,7 +13,6 @@ using protocol::Json;
 namespace {
 
 constexpr std::size_t candidates_limit = 4096;
-constexpr std::int64_t candidates_usual = 64;
 constexpr std::int64_t deadline_ms_max = 3600000;
 constexpr std::uint64_t seed = 0;
 
@@ -153,7 +152,7 @@ Result<jit::TuneRequest> read_tune(const CallPtr& call) {
   KILN_TRY(const auto rounds, fields.integer_or("rounds_max", request.rounds_max, 1, 10000));
   request.rounds_max = int(rounds);
   KILN_TRY(const auto most,
-           fields.integer_or("candidates_max", candidates_usual, 1, candidates_limit));
+           fields.integer_or("candidates_max", std::int64_t(request.candidates_max), 1, candidates_limit));
   request.candidates_max = std::size_t(most);
   KILN_TRY(const auto deadline,
            fields.integer_or("candidate_deadline_ms", request.candidate_deadline.count(), 1, deadline_ms_max));

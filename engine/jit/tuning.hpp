@@ -115,7 +115,7 @@ struct TuneRequest {
   std::string device;
   std::optional<std::vector<TuneCandidate>> candidates;  // absent: the program's tunables
   int rounds_max = 30;
-  std::size_t candidates_max = 128;
+  std::size_t candidates_max = 64;
   std::chrono::milliseconds candidate_deadline{10000};   // of one launch
   bool force = false;          // measures although there is a record, or an interrupted tune
   // The arguments of every launch; called once. What they hold is never written.

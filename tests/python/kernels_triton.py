@@ -117,9 +117,9 @@ def grouped_matmul(a_ptr, b_ptr, c_ptr, sizes_ptr, begins_ptr, LARGEST: tl.const
     """Products of several sizes in one launch: operands stand one after the other, ``begins`` says where each begins.
     LARGEST bounds the sizes, which are data, so that addresses are known to fit."""
     for g in range(GROUPS):
-        m = min(tl.load(sizes_ptr + g * 3), LARGEST)
-        n = min(tl.load(sizes_ptr + g * 3 + 1), LARGEST)
-        k = min(tl.load(sizes_ptr + g * 3 + 2), LARGEST)
+        m = tl.clamp(tl.load(sizes_ptr + g * 3), 0, LARGEST)
+        n = tl.clamp(tl.load(sizes_ptr + g * 3 + 1), 0, LARGEST)
+        k = tl.clamp(tl.load(sizes_ptr + g * 3 + 2), 0, LARGEST)
         a_base = a_ptr + tl.load(begins_ptr + g * 3)
         b_base = b_ptr + tl.load(begins_ptr + g * 3 + 1)
         c_base = c_ptr + tl.load(begins_ptr + g * 3 + 2)

@@ -6,7 +6,7 @@ import math
 import threading
 from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple, Union
 
-from ._expr import STATIC, Dim, Expr, Poly, dim
+from ._expr import ELEMENT, STATIC, Dim, Expr, Poly, dim
 from ._types import DTYPES
 
 Operand = Union[Expr, int, float, bool]
@@ -154,6 +154,9 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
     if op == "**":
         return power(a, b)
     left, right = _common(op, a, b)
+    if op in ("min", "max") and not left.shape + right.shape and max(left.level, right.level) < ELEMENT \
+            and left.dtype not in FLOATS + ("bool", "u64"):
+        left, right = cast(left, "index"), cast(right, "index")  # so that the bounds of an index are known
     shape = broadcast_shape(left.shape, right.shape)
     left, right = broadcast(left, shape), broadcast(right, shape)
     level, reads = max(left.level, right.level), left.reads | right.reads

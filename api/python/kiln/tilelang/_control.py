@@ -174,7 +174,16 @@ class Control(Reader):
                     "the extent %s of an elementwise loop is not known when the kernel is compiled" % extent.text,
                     "loop over the tile's extent, and put what depends on the size under an if",
                 )
+        if all(extent == 1 for extent in over.extents) and self.scope is None:
+            return self._once(node, over)
         super().parallel_loop(node, over)
+
+    def _once(self, node: ast.For, over: Parallel) -> None:
+        """A loop of one iteration: its indices are 0."""
+        zeros = ast.copy_location(ast.Constant(0 if len(over.extents) == 1 else (0,) * len(over.extents)), node)
+        first: ast.stmt = ast.copy_location(ast.Assign([node.target], zeros), node)
+        variable = ast.copy_location(ast.Name(self.builder.claim("once"), ast.Store()), node)
+        super().parallel_loop(ast.copy_location(ast.For(variable, node.iter, [first] + node.body, []), node), Parallel((1,)))
 
 
 def _step_of(body: List[ast.stmt], name: str) -> Optional[ast.expr]:

@@ -18,6 +18,11 @@ from ._reader import TileReader
 from ._types import Size, Tensor, canonical
 
 
+_EXTENT_MAX = 2**31 - 1    # of the program format: an extent, blocks along an axis
+_ELEMENTS_MAX = 2**58      # elements of a tensor of 8 bytes that stay below the format's 2^62 bytes
+_BLOCKS_MAX = 2**40        # blocks of a launch
+
+
 class TileBuilder(Builder):
     """A builder whose statements and tiles stand inside a launch."""
 
@@ -122,6 +127,7 @@ class TileSpecializer(Specializer):
         self._read()
         self._drop_unused()
         self._check_results()
+        self._promise()
         program = self._finish()
         self._workspace(program)
         for number, launch in enumerate(self.builder.launches):
@@ -242,6 +248,33 @@ class TileSpecializer(Specializer):
             words: Set[str] = set()
             _collect(launch.body, words)
             launch.allocs[:] = [a for a in launch.allocs if a["name"] in words]
+
+    def _promise(self) -> None:
+        """How large sizes that are arguments may be: as large as tensors in memory and grids can be with them."""
+        open_ones = [n for n, e in self.builder.symbols.items() if e.get("dynamic") and "max" not in e]
+        if not open_ones:
+            return
+        known = dict(self.builder.known)
+        most = _EXTENT_MAX
+        while most > 1:
+            self.builder.known.update({name: most for name in open_ones})
+            tensors = [self._counts(p.shape, _EXTENT_MAX) for p in self.out.params.values()]
+            grids = [self._counts(launch.grid, _EXTENT_MAX) for launch in self.builder.launches]
+            if all(n <= _ELEMENTS_MAX for n in tensors) and all(n <= _BLOCKS_MAX for n in grids):
+                break
+            most //= 2
+        self.builder.known.clear()
+        self.builder.known.update(known)
+        for name in open_ones:
+            self.builder.symbols[name]["max"] = most
+
+    def _counts(self, extents: Any, extent_max: int) -> int:
+        """The product of extents at the present sizes; too large where one is."""
+        total = 1
+        for extent in extents:
+            value = self.builder.value_of(extent)
+            total *= 1 if value is None else value if value <= extent_max else _ELEMENTS_MAX
+        return total
 
     def _workspace(self, program: Program) -> None:
         """What T.alloc_global made, as the program's workspace: no arguments."""
