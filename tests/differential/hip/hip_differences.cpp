@@ -2,7 +2,6 @@
 
 #include <sstream>
 
-#include "engine/compile/launch_sizes.hpp"
 #include "engine/emit/emit.hpp"
 #include "engine/ir/bound/arithmetic.hpp"
 #include "engine/ir/bound/symbols.hpp"
@@ -79,7 +78,11 @@ std::string hip_differences(const bound::Program& program, const target::Target&
     auto module = HipModule::compile(*text, lowered->program, target, KILN_SOURCE_DIR);
     if (!module) return which + to_text(module.error());
     auto got = arguments;
-    for (const auto value : symbols) got.push_back(compile::symbol_argument(value));
+    for (const auto value : symbols) {
+      Writer argument;
+      argument.u32(static_cast<std::uint32_t>(value));
+      got.push_back(argument.take());
+    }
     if (auto status = module->run({got.begin(), got.end()}, seed); !status)
       return which + to_text(status.error()) + "\n" + kernel::print(lowered->program);
     got.resize(arguments.size());
