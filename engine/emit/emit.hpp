@@ -24,12 +24,12 @@ struct LineOwner {
 std::vector<LineOwner> owners_of_lines(std::string_view text);
 
 // HIP C++ for CDNA and RDNA targets. Includes only Kiln's device headers (<kiln/…>). One extern "C" kernel a launch, arguments:
-// one pointer a tensor, one value a scalar, in order. Errors: unsupported, resource_limit (text too long).
+// one pointer a tensor, one value a scalar, in order, and an i32 for each dynamic symbol behind them. Errors: unsupported, resource_limit (text too long).
 Result<std::string> emit_hip(const kernel::Program& program, const target::Target& target);
 
 // LLVM IR (text, opaque pointers, LLVM 22) for host targets. One function a launch:
 //   i32 @<symbol>(ptr %args, ptr %arena, i64 %bx, i64 %by, i64 %bz, ptr %cancel)
-// args: an array of pointers, one a tensor (a scalar: pointer to its value); arena: scratch of the launch's lds_bytes, 64-byte
+// args: an array of pointers, one a tensor (a scalar: pointer to its value), then one to the i32 of each dynamic symbol; arena: scratch of the launch's lds_bytes, 64-byte
 // aligned, private to the calling thread; cancel: a byte that turns non-zero when the launch is to end. One call does one block;
 // it returns 0, or 1 when it stopped because of *cancel. Long loops poll it. Imports nothing beyond memcpy and memset.
 Result<std::string> emit_llvm(const kernel::Program& program, const target::Target& target);

@@ -160,7 +160,7 @@ Status print_dynamic_block_order(Context& context, std::string& out) {
   out += "  const u32 grouped = " + linear + " / " + blocks + ", within = " + linear + " % " + blocks + ";\n";
   out += "  const u32 first_row = grouped * " + n(group) + ", rows = smaller<u32>(" + ny + " - first_row, " + n(group) +
          ");\n";
-  out += "  const i32 bx = i32(within / rows), by = i32(first_row + within % rows);\n";
+  out += "  const i32 bx = i32(uniform(within / rows)), by = i32(uniform(first_row + within % rows));\n";
   return ok();
 }
 

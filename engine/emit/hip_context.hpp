@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,7 @@ struct Text {
 struct MapPoint {
   kernel::Known registers;                               // index variable -> constant part
   std::map<int, std::string> lane_names;                 // index variable -> u32 name of the lane part
+  std::set<int> lets;                                    // the map's own: other variables are the same in all lanes
 };
 // Statements that the value needs (loads) are printed before. `once`: elements of tensors decide about addresses.
 Result<Text> render(Context& context, const Expr& expr, const MapPoint* point, bool once = false);

@@ -38,16 +38,18 @@ class Renderer {
     return index_text(text_of(expr.integer), expr.integer > INT32_MAX || expr.integer < INT32_MIN);
   }
 
+  bool is_lane_index(int id) const { return point_ != nullptr && point_->registers.contains(id); }
+  // Requires: is_lane_index(id).
+  Text lane_index(int id) {
+    const std::int64_t first = point_->registers.at(id);
+    const std::string& lane = point_->lane_names.at(id);
+    if (lane == "0u") return index_text(text_of(first), false);
+    return index_text(cast_to("i32", first == 0 ? lane : lane + " + " + unsigned_text(first)), false);
+  }
+
   Result<Text> variable(const Expr& expr) {
     const int id = static_cast<int>(expr.integer);
-    if (point_ != nullptr) {
-      const auto at = point_->registers.find(id);
-      if (at != point_->registers.end()) {
-        const std::string& lane = point_->lane_names.at(id);
-        if (lane == "0u") return index_text(text_of(at->second), false);
-        return index_text(cast_to("i32", at->second == 0 ? lane : lane + " + " + unsigned_text(at->second)), false);
-      }
-    }
+    if (is_lane_index(id)) return lane_index(id);
     const std::string name = "v" + std::to_string(id);
     const auto declared = context_.ranges.variables.find(id);
     const bool known = declared != context_.ranges.variables.end();
@@ -123,12 +125,58 @@ class Renderer {
     if (expr.op == Op::popcount || expr.op == Op::clz || expr.op == Op::mulhi || expr.op == Op::shl ||
         expr.op == Op::shr)
       in_64 = true;
+    if (truth && in_64) {
+      KILN_TRY(const std::string quick, lane_comparison(expr));
+      if (!quick.empty()) return Text{quick};
+    }
     std::vector<std::string> texts;
     for (const auto& arg : args) texts.push_back(in_64 ? as_i64(arg) : arg.text);
     KILN_TRY(std::string text, index_text_of(expr, texts, in_64));
     if (truth) return Text{std::move(text)};
     if (in_64 && !wide(expr)) return index_text(cast_to("i32", text), false);
     return index_text(std::move(text), in_64);
+  }
+
+  // A sum of index expressions in two parts: what differs from lane to lane, and what all lanes share.
+  struct Parts {
+    std::vector<std::pair<std::int64_t, int>> lane;    // factor, index variable of the map
+    ExprPtr shared = bound::make_integer(0);
+  };
+  bool is_shared(const Expr& expr) const {
+    if (expr.kind == Expr::Kind::tile || expr.kind == Expr::Kind::tensor) return false;
+    const int id = static_cast<int>(expr.integer);
+    if (expr.kind == Expr::Kind::variable && (point_->registers.contains(id) || point_->lets.contains(id))) return false;
+    return std::all_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return is_shared(*arg); });
+  }
+  bool split(const ExprPtr& expr, std::int64_t sign, Parts& parts) const {
+    if (expr->kind == Expr::Kind::variable && point_->registers.contains(static_cast<int>(expr->integer))) {
+      parts.lane.emplace_back(sign, static_cast<int>(expr->integer));
+      return true;
+    }
+    if (expr->kind == Expr::Kind::binary && (expr->op == Op::add || expr->op == Op::sub))
+      return split(expr->args[0], sign, parts) && split(expr->args[1], expr->op == Op::add ? sign : -sign, parts);
+    if (!is_shared(*expr)) return false;
+    parts.shared = bound::make_binary(sign > 0 ? Op::add : Op::sub, parts.shared, expr);
+    return true;
+  }
+  // n + j < S of 64 bits as j < S - n with the right side clamped to 32: computed once for all lanes. "" for others.
+  Result<std::string> lane_comparison(const Expr& expr) {
+    Parts parts;
+    if (point_ == nullptr || !split(expr.args[0], 1, parts) || !split(expr.args[1], -1, parts) || parts.lane.empty())
+      return std::string();
+    std::string lane;
+    std::int64_t reach = 0;  // of the lanes' part, either way
+    for (const auto& [sign, id] : parts.lane) {
+      reach += context_.ranges.variables.at(id).hi;
+      const Text text = lane_index(id);
+      lane += (lane.empty() ? (sign < 0 ? "-" : "") : sign < 0 ? " - " : " + ") + text.text;
+    }
+    if (reach >= INT32_MAX) return std::string();
+    const auto negated = bound::make_binary(Op::sub, bound::make_integer(0), parts.shared);
+    if (!context_.range(*negated)) return std::string();  // beyond 64 bits, for all that is known
+    KILN_TRY(const Text other, render(*negated));
+    const std::string right = other.wide ? "nearest_i32(" + other.text + ")" : other.text;
+    return operation(expr.op, DType::i32, {"(" + lane + ")", right});
   }
 
   Result<std::string> index_text_of(const Expr& expr, const std::vector<std::string>& a, bool in_64) {

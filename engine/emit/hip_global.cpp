@@ -23,7 +23,7 @@ struct Side {
   const kernel::Storage* regs = nullptr;
   int element_bytes = 1;
   int contiguous = -1;                    // tensor axis with stride 1 along which a tile axis runs
-  bool buffer = false;                    // through a buffer descriptor
+  bool buffer = false;                    // through a buffer descriptor: the tensor's, or one that begins where the block does
   std::string base;                       // "p0" or "b2"
   std::string uniform;                    // "0" or a name: bytes that all lanes share
   std::string lane;                       // u32 (narrow) or i64 text: this lane's bytes
@@ -87,6 +87,19 @@ ExprPtr uniform_bytes(const Side& side) {
   return sum;
 }
 
+// The same, counted from the block's start, which 32 bits do not hold: how much is left from there on is clamped to them.
+Status print_room(Context& context, Side& side, std::size_t axis, const std::string& lane) {
+  const ExprPtr given = axis < side.ref->limit.size() ? side.ref->limit[axis] : nullptr;
+  ExprPtr end = side.tensor->shape[axis].expr();
+  if (given) end = bound::make_binary(Op::min, given, end);
+  KILN_TRY(const Text left, render(context, *bound::make_binary(Op::sub, end, side.ref->start[axis]), nullptr, true));
+  side.first[axis] = context.fresh("i");
+  side.limit[axis] = context.fresh("e");
+  context.line("const i32 " + side.first[axis] + " = " + cast_to("i32", lane) + ";");
+  context.line("const u32 " + side.limit[axis] + " = room(" + as_i64(left) + ");");
+  return ok();
+}
+
 // First index of this lane along each checked axis, and the first index outside, both as variables.
 Status print_bounds(Context& context, Side& side) {
   const std::size_t rank = side.ref->start.size();
@@ -106,6 +119,10 @@ Status print_bounds(Context& context, Side& side) {
       span = side.regs->shape[tile_axis];
     }
     const auto range = context.range(*side.ref->start[axis]);
+    if (!extent.is_static() && range && range->lo >= 0 && range->hi + span > INT32_MAX) {
+      KILN_CHECK(print_room(context, side, axis, lane));
+      continue;
+    }
     const bool is_wide = start.wide || !range || range->hi + span > INT32_MAX ||
                          most_of(context, extent) > INT32_MAX;
     const std::string type = is_wide ? "i64" : "i32";
@@ -171,6 +188,16 @@ Result<Side> print_side(Context& context, const GlobalRef& ref, int regs, bool b
   KILN_CHECK(print_lane(context, side));
   KILN_CHECK(print_bounds(context, side));
   KILN_TRY(Text uniform, render(context, *shared, nullptr, true));
+  const bool masked = std::find(ref.checked.begin(), ref.checked.end(), true) != ref.checked.end();
+  if (!side.buffer && masked && side.narrow && !side.tensor->is_static()) {
+    // What is inside is within 32 bits of the block's start, what is outside is masked.
+    side.base = context.fresh("b");
+    context.line("const buffer " + side.base + " = make_buffer((const char*)p" + std::to_string(ref.tensor) + " + " +
+                 as_i64(uniform) + ", " + unsigned_text(narrow_max - 1) + ");");
+    side.uniform = "0u";
+    side.buffer = true;
+    return side;
+  }
   if (!side.buffer) {
     side.base = "p" + std::to_string(ref.tensor);
     side.uniform = uniform.text;

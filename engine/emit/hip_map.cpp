@@ -160,6 +160,8 @@ Status print_map(Context& context, const kernel::Map& map) {
   const auto saved = context.ranges;
   const auto once = lets_loaded_once(map);
   MapPoint point;
+  for (const auto& item : map.body)
+    if (item.let >= 0) point.lets.insert(item.let);
   for (std::size_t i = 0; i < map.index.size(); ++i) {
     std::vector<std::int64_t> weights(map.index.size(), 0);
     weights[i] = 1;

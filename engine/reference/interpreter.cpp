@@ -13,6 +13,7 @@ namespace {
 // Whether two indices may address one element: with the axes ordered by stride, each must step over what the smaller
 // ones span.
 bool strides_overlap(const bound::Tensor& t) {
+  if (t.elements_span() == 0) return false;
   std::vector<std::pair<std::int64_t, std::int64_t>> axes;  // stride, extent
   for (std::size_t i = 0; i < t.shape.size(); ++i)
     if (t.shape[i].value() > 1) axes.emplace_back(t.strides[i].value(), t.shape[i].value());

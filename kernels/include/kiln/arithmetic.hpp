@@ -47,6 +47,9 @@ template <class T> KILN_DEVICE T shift_left(T a, T b) {
 template <class T> KILN_DEVICE T shift_right(T a, T b) { return T(a >> ((u32)b & u32(width<T> - 1))); }
 template <class T> KILN_DEVICE T smaller(T a, T b) { return b < a ? b : a; }
 template <class T> KILN_DEVICE T larger(T a, T b) { return a < b ? b : a; }
+// The nearest values of 32 bits: for comparisons with what fits in them.
+KILN_DEVICE i32 nearest_i32(i64 v) { return (i32)smaller<i64>(larger<i64>(v, -2147483647l - 1), 2147483647l); }
+KILN_DEVICE u32 room(i64 v) { return (u32)smaller<i64>(larger<i64>(v, 0l), 2147483647l); }
 template <class T> KILN_DEVICE T magnitude(T a) {
   if constexpr (is_signed<T>) return a < 0 ? T(0 - (bits_of<T>)a) : a;
   return a;

@@ -2,7 +2,6 @@
 
 #include <sstream>
 
-#include "engine/compile/launch_sizes.hpp"
 #include "engine/emit/emit.hpp"
 #include "engine/ir/bound/arithmetic.hpp"
 #include "engine/ir/bound/symbols.hpp"
@@ -81,7 +80,11 @@ std::string hip_differences(const bound::Program& program, const target::Target&
     auto got = arguments;
     for (std::size_t i = got.size(); i < program.tensors.size(); ++i)   // workspace
       got.emplace_back(static_cast<std::size_t>(known->tensors[i].bytes()), known->tensors[i].zeroed ? 0 : 0xff);
-    for (const auto value : symbols) got.push_back(compile::symbol_argument(value));
+    for (const auto value : symbols) {
+      Writer argument;
+      argument.u32(static_cast<std::uint32_t>(value));
+      got.push_back(argument.take());
+    }
     if (auto status = module->run({got.begin(), got.end()}, seed); !status)
       return which + to_text(status.error()) + "\n" + kernel::print(lowered->program);
     got.resize(arguments.size());
