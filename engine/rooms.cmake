@@ -12,6 +12,7 @@ kiln_room(engine/device EXCLUDE "_llvm\\.cpp$" DEPS engine_compile)
 # What a launch was, in a file.
 kiln_room(engine/capture DEPS engine_compile LIBS zstd)
 kiln_room(engine/jit DEPS engine_device engine_compile engine_reference engine_specialize)
+kiln_room(engine/tune DEPS engine_jit)
 kiln_room(cache DEPS engine_jit)
 
 # The build's identity: a hash over the sources that decide what a compile gives.

@@ -21,12 +21,13 @@ DIRECT = {
     "engine/device": ["engine/compile"],
     "engine/emulator": ["engine/device"],
     "engine/jit": ["engine/device", "engine/compile", "engine/emit", "engine/lower", "engine/specialize", "engine/profile", "engine/reference"],
+    "engine/tune": ["engine/jit"],
     "cache": ["engine/base", "engine/jit:engine/jit/object_store.hpp"],
     "api/protocol": ["engine/base"],
     "api/service": ["api/protocol", "engine/jit", "engine/capture"],
     "api/server": ["api/service"],
     "api/client": ["api/protocol"],
-    "api/daemon": ["api/server", "api/service", "api/client", "cache", "engine/jit"],
+    "api/daemon": ["api/server", "api/service", "api/client", "cache", "engine/jit", "engine/tune"],
     "api/cli": ["api/daemon", "api/client", "cache", "engine/jit", "engine/capture"],
 }
 # Header -> rooms (or files by pattern) that may name it.

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <future>
 
+#include "api/daemon/tuning.hpp"
 #include "api/service/service.hpp"
 #include "engine/base/process.hpp"
 
@@ -117,6 +118,9 @@ Result<std::unique_ptr<Backend>> local_backend(const daemon::Configuration& conf
     std::fprintf(stderr, "warning: %s\n", line.c_str());
   }));
   service::ServiceOptions options;
+  options.tuner = daemon::open_tuner(configuration, session, [](const std::string& line) {
+    std::fprintf(stderr, "warning: %s\n", line.c_str());
+  });
   options.limits = configuration.limits;
   options.build_id = daemon::build_id();
   options.programs_folder = configuration.programs_folder;

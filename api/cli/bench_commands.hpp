@@ -40,8 +40,6 @@ struct Area {
   std::string script;                        // below ../share/kiln/bench; empty: measured by this process
 };
 
-// The value below which the share `q` of the values lies, interpolated. `values`: at least one.
-double quantile(std::vector<double> values, double q);
 // The row that is printed: area, what, against, unit, kiln and peer (medians), ratio (of the medians), q1 and q3 (of
 // the rounds' ratios), rounds, relation, target (text or null), passed (or null without a target), samples. It passes
 // when the figure of the medians and the worse quartile of the rounds' figures both do.

@@ -7,6 +7,7 @@
 #include <ctime>
 
 #include "api/cli/bench_commands.hpp"
+#include "api/cli/paired_ratio.hpp"
 
 namespace kiln::cli::bench {
 
@@ -102,14 +103,6 @@ std::string today() {
 }
 
 }  // namespace
-
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double at = q * double(values.size() - 1);
-  const auto below = std::size_t(at);
-  const auto above = std::min(below + 1, values.size() - 1);
-  return values[below] + (at - double(below)) * (values[above] - values[below]);
-}
 
 Json judged(const std::string& area, const Samples& s) {
   const double kiln = quantile(s.kiln, 0.5), peer = quantile(s.peer, 0.5);

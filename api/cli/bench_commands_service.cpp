@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "api/cli/bench_commands.hpp"
+#include "api/cli/paired_ratio.hpp"
 #include "engine/base/os.hpp"
 
 namespace kiln::cli::bench {

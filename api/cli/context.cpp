@@ -29,6 +29,7 @@ class ProgressLine {
     std::string line = value.value("stage", "working");
     if (value.contains("total")) line += " " + std::to_string(value.value("done", 0)) + "/" + std::to_string(value.value("total", 0));
     else if (value.value("fraction", 0.0) > 0) line += " " + std::to_string(int(value.value("fraction", 0.0) * 100)) + " %";
+    if (value.contains("best")) line += ", best so far " + value["best"].value("name", "");
     std::fprintf(stderr, "\r\033[K%s", printable(line).c_str());
     std::fflush(stderr);
     drawn_ = true;
@@ -112,6 +113,7 @@ void KernelArguments::add_to(CLI::App& command, const std::string& default_targe
   command.add_option("--layout", layouts, "TILE=LAYOUT …: auto, row_major, pad:BYTES, swizzle:CHUNK,DIVISOR,ROWS")->expected(1, 100);
   command.add_option("--align", align, "PARAMETER=BYTES …: alignment of a tensor's base, 1 to 16")->expected(1, 100);
   command.add_flag("--must-hit", must_hit, "fail (status 4) instead of compiling");
+  command.add_flag("--untuned", untuned, "by the program's defaults, whatever tuning records say");
   command.add_flag("--explain-key", explain_key, "also print the parts of the key with their hashes");
 }
 
@@ -158,6 +160,7 @@ Result<Json> KernelArguments::params(Context& context) const {
   KILN_TRY(params["program"], read_program_argument(context, program));
   if (must_hit) params["must_hit"] = true;
   if (explain_key) params["explain_key"] = true;
+  if (untuned) params["tuned"] = false;
   return params;
 }
 

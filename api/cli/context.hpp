@@ -37,7 +37,7 @@ struct Context {
 struct KernelArguments {
   std::string program, target;
   std::vector<std::string> set, layouts, align;
-  bool must_hit = false, explain_key = false;
+  bool must_hit = false, explain_key = false, untuned = false;
 
   void add_to(CLI::App& command, const std::string& default_target);
   // Parameters of kernel.compile. The program is a built-in's name or a file (or - for standard input).
@@ -60,6 +60,9 @@ std::string number_text(double value, int digits = 3);
 void add_kernel_commands(CLI::App& app, Context& context, int& status);
 void add_run_commands(CLI::App& app, Context& context, int& status);
 void add_profile_commands(CLI::App& app, Context& context, int& status);
+void add_compare_commands(CLI::App& app, Context& context, int& status);
+void add_tune_commands(CLI::App& app, Context& context, int& status);
+void add_report_commands(CLI::App& app, Context& context, int& status);
 void add_emulate_commands(CLI::App& app, Context& context, int& status);
 void add_capture_commands(CLI::App& app, Context& context, int& status);
 void add_replay_commands(CLI::App& app, Context& context, int& status);

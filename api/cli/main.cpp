@@ -37,6 +37,9 @@ int run(int argc, char** argv) {
   add_kernel_commands(app, context, status);
   add_run_commands(app, context, status);
   add_profile_commands(app, context, status);
+  add_compare_commands(app, context, status);
+  add_report_commands(app, context, status);
+  add_tune_commands(app, context, status);
   add_emulate_commands(app, context, status);
   add_capture_commands(app, context, status);
   add_replay_commands(app, context, status);

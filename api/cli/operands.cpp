@@ -29,14 +29,7 @@ Result<Named> read_named(Context& context, const RunOptions& options) {
   Named named;
   KILN_TRY(named.inputs, named_files(context, options.inputs, "--input"));
   KILN_TRY(named.outputs, named_files(context, options.outputs, "--output"));
-  KILN_TRY(auto scalars, name_values(context, options.scalars, "--scalar"));
-  named.scalars = Json::object();
-  for (const auto& [name, text] : scalars.items()) {
-    auto value = protocol::parse_json(text.get_ref<const std::string&>(), protocol::Limits{});
-    if (!value || !(value->is_number() || value->is_boolean()))
-      return context.usage_error("--scalar " + name + "=" + text.get<std::string>() + ": expected a number");
-    named.scalars[name] = std::move(*value);
-  }
+  KILN_TRY(named.scalars, scalar_values(context, options.scalars));
   return named;
 }
 
@@ -82,7 +75,25 @@ Status prepare_operand(Context& context, const Json& inputs, std::uint64_t seed,
   return ok();
 }
 
-Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed, const Json& tensors) {
+}  // namespace
+
+Result<Json> scalar_values(Context& context, const std::vector<std::string>& words) {
+  KILN_TRY(const auto given, name_values(context, words, "--scalar"));
+  Json scalars = Json::object();
+  for (const auto& [name, text] : given.items()) {
+    auto value = protocol::parse_json(text.get_ref<const std::string&>(), protocol::Limits{});
+    if (!value || !(value->is_number() || value->is_boolean()))
+      return context.usage_error("--scalar " + name + "=" + text.get<std::string>() + ": expected a number");
+    scalars[name] = std::move(*value);
+  }
+  return scalars;
+}
+
+Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed, const std::string& program,
+                                              const Json& compiled) {
+  const auto& tensors = compiled["tensors"];
+  KILN_CHECK(check_names(named.scalars, tensors, "--scalar", true));
+  KILN_CHECK(check_memory(program, tensors, compiled.value("workspace", Json::array())));
   std::vector<Operand> operands;
   for (const auto& tensor : tensors) {
     Operand operand;
@@ -98,22 +109,19 @@ Result<std::vector<Operand>> prepare_operands(Context& context, const Named& nam
         return Error(ErrorCode::invalid_argument, "the kernel takes a scalar: --scalar " + operand.name + "=NUMBER");
       operand.value = named.scalars[operand.name];
     } else {
-      KILN_CHECK(prepare_operand(context, named.inputs, (seed * 1000003 + operands.size()) & std::uint64_t(protocol::integer_magnitude_max), operand));
+      KILN_CHECK(prepare_operand(context, named.inputs, capture::tensor_seed(seed, operands.size()), operand));
     }
     operands.push_back(std::move(operand));
   }
   return operands;
 }
 
-// What to compile for to run on a device: its own target, an emulated card's as its name gives it.
 Result<std::string> device_target(Context& context, const std::string& device) {
   if (device == "host") return device;
   if (device.rfind("emu:", 0) == 0) return device.substr(4);
   KILN_TRY(const auto answer, context.ask("device.list", {{"device", device}}));
   return answer["devices"].at(0).value("target", "");
 }
-
-}  // namespace
 
 void RunOptions::add_to(CLI::App& command) {
   kernel.add_to(command, "");
@@ -173,9 +181,7 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   const auto& tensors = run.outcome["tensors"];
   KILN_CHECK(check_names(run.named.inputs, tensors, "--input", false));
   KILN_CHECK(check_names(run.named.outputs, tensors, "--output", false));
-  KILN_CHECK(check_names(run.named.scalars, tensors, "--scalar", true));
-  KILN_CHECK(check_memory(run.outcome.value("program", "the kernel"), tensors, run.outcome.value("workspace", Json::array())));
-  KILN_TRY(run.operands, prepare_operands(context, run.named, options.seed, tensors));
+  KILN_TRY(run.operands, prepare_operands(context, run.named, options.seed, run.outcome.value("program", "the kernel"), run.outcome));
   return run;
 }
 

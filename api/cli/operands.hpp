@@ -30,6 +30,9 @@ struct Named {
   protocol::Json inputs, outputs, scalars;
 };
 
+// {NAME: number} of --scalar's words. Errors: usage_error.
+Result<protocol::Json> scalar_values(Context& context, const std::vector<std::string>& words);
+
 // One argument of the kernel: a scalar, or memory that is registered with the service.
 struct Operand {
   std::string name;
@@ -43,8 +46,14 @@ struct Operand {
   protocol::Json value;
 };
 
-// A kernel that is compiled for its device, with its operands ready: inputs from files, else seeded normals (integers: -8 to
-// 8), outputs full of NaN.
+// The arguments of the kernel that `compiled`, the service's answer, is about, filled and registered: those of --input from files, else
+// seeded normals (integers: -8 to 8), outputs full of NaN. `program`: its name, for errors.
+Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed,
+                                              const std::string& program, const protocol::Json& compiled);
+// What to compile for to run on a device: its own target, an emulated card's as its name gives it.
+Result<std::string> device_target(Context& context, const std::string& device);
+
+// A kernel that is compiled for its device, with its operands ready.
 struct Prepared {
   protocol::Json params;         // of kernel.compile
   protocol::Json outcome;        // its answer

@@ -117,6 +117,7 @@ Status find_own_files(Configuration& out) {
   const auto bin = executable_folder();
   const auto share = (std::filesystem::path(bin).parent_path() / "share/kiln").string();
   out.programs_folder = share + "/programs";
+  out.tuning_folder = share + "/tuning";
   out.include_folder = share + "/include";
   auto program = [&](const char* name) {
     const auto path = bin + "/" + name;

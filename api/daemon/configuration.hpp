@@ -18,6 +18,7 @@ namespace kiln::daemon {
 struct Configuration {
   LocatedPath socket, cache, log, config, toolchains;
   std::string programs_folder;                    // built-in tile programs
+  std::string tuning_folder;                      // tuning results that came with Kiln
   std::string include_folder;                     // device headers
   std::string emulated_hip;                       // the emulated card's libamdhip64; empty: built without
   std::vector<std::string> worker_hip, worker_host, device_host, device_hip, reference;  // start commands; empty: none

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "api/daemon/tuning.hpp"
 #include "api/server/server.hpp"
 
 namespace kiln::daemon {
@@ -117,6 +118,7 @@ int serve(const DaemonOptions& options, const Configuration& configuration, Uniq
   service_options.limits = configuration.limits;
   service_options.build_id = build_id();
   service_options.programs_folder = configuration.programs_folder;
+  service_options.tuner = open_tuner(configuration, *session, [log](const std::string& line) { log->warn("{}", line); });
   service_options.shut_down = [&server] { server->stop(stop_grace_ms); };
   service_options.server_stats = [&server] { return server->stats(); };
   auto service = service::Service::create(std::move(service_options), *session);

@@ -1,11 +1,11 @@
 #include "api/service/capture.hpp"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 
 #include <algorithm>
 
+#include "engine/base/processor.hpp"
 #include "engine/ir/types.hpp"
 
 namespace kiln::service {
@@ -13,19 +13,6 @@ namespace kiln::service {
 using protocol::Json;
 
 namespace {
-
-// "model name" of the first processor.
-std::string processor_name() {
-  const UniqueFd fd(::open("/proc/cpuinfo", O_RDONLY | O_CLOEXEC));
-  if (!fd) return {};
-  const auto bytes = read_all_of_stream(fd.get(), std::size_t(4) << 20);
-  if (!bytes) return {};
-  const auto all = text(*bytes);
-  const auto at = all.find("model name");
-  const auto begin = at == all.npos ? at : all.find(": ", at);
-  if (begin == all.npos) return {};
-  return make_valid_utf8(all.substr(begin + 2, std::min<std::size_t>(all.find('\n', begin) - begin - 2, 200)));
-}
 
 // What runs here; nothing that names the machine or its users.
 capture::Origin origin_of(const LaunchRecord& record) {

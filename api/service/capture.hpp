@@ -15,8 +15,9 @@ namespace kiln::service {
 // What a kernel was compiled from, by this client's words. Immutable.
 struct KernelSource {
   std::shared_ptr<const tile::Program> program;
-  specialize::Bindings bindings;
+  specialize::Bindings bindings;               // what a tuning record set among them
   std::string target;
+  std::string tuning;                          // what it was compiled by, as JSON: a record, or "default"
 };
 
 // "capture" and "seeds" of a launch.

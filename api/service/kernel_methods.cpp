@@ -2,6 +2,7 @@
 
 #include "api/service/report.hpp"
 #include "api/service/state.hpp"
+#include "api/service/tuning_json.hpp"
 #include "engine/base/hash.hpp"
 
 namespace kiln::service {
@@ -24,14 +25,20 @@ std::string memo_name(const ActiveCall& call) {
   else if (program != p.end() && program->is_string()) name = "n:" + program->get_ref<const std::string&>();
   else if (program != p.end() && program->is_object()) name = "t:" + to_hex(sha256(view(protocol::dump(*program))));
   else return {};
-  for (const char* field : {"set", "layouts", "align", "target"})
+  for (const char* field : {"set", "layouts", "align", "target", "device", "tuned"})
     if (const auto it = p.find(field); it != p.end()) name += std::string("|") + field + protocol::dump(*it);
   return name;
 }
 
-std::shared_ptr<const KernelSource> source_of(const jit::CompileRequest& request) {
-  return std::make_shared<const KernelSource>(KernelSource{request.program, request.bindings, request.target});
+std::uint64_t tuning_generation(const ServiceState& state) {
+  return state.options.tuner ? state.options.tuner->generation() : 0;
 }
+
+// Numbers that say how long an answer holds.
+struct Epoch {
+  explicit Epoch(const ServiceState& state) : compilers(state.session->compilers()), tuning(tuning_generation(state)) {}
+  std::uint64_t compilers, tuning;
+};
 
 void remember_program(const ActiveCall& call, const std::string& key_hex, std::shared_ptr<const bound::Program> program,
                       std::shared_ptr<const KernelSource> source) {
@@ -60,13 +67,13 @@ void answer_kernel(const CallPtr& call, std::string head, const std::string& res
 
 bool answer_from_memo(const CallPtr& call, const std::string& memo, bool want_object) {
   auto& state = call->state;
-  const auto compilers = state.session->compilers();
+  const Epoch now(state);
   std::string rest;
   std::shared_ptr<const jit::Kernel> kernel;
   {
     std::lock_guard lock(state.mutex);
     const auto it = state.hits.find(memo);
-    if (it == state.hits.end() || it->second.compilers != compilers) return false;
+    if (it == state.hits.end() || it->second.compilers != now.compilers || it->second.tuning != now.tuning) return false;
     if (want_object && !(kernel = it->second.kernel.lock())) return false;
     rest = it->second.rest;
     call->connection->programs[it->second.key_hex] = it->second.program;
@@ -76,16 +83,16 @@ bool answer_from_memo(const CallPtr& call, const std::string& memo, bool want_ob
   return true;
 }
 
-// `compilers`: as they were when the request came.
-void answer_outcome(const CallPtr& call, const std::string& memo, std::uint64_t compilers, const jit::CompileOutcome& outcome,
+// `then`: as it was when the request came.
+void answer_outcome(const CallPtr& call, const std::string& memo, const Epoch& then, const jit::CompileOutcome& outcome,
                     const std::shared_ptr<const KernelSource>& source) {
-  const auto rest = outcome_rest(outcome);
+  const auto rest = outcome_rest(outcome) + ",\"tuning\":" + source->tuning;
   const auto key_hex = outcome.kernel->key.hex();
   remember_program(*call, key_hex, outcome.program, source);
   if (!memo.empty() && outcome.stored) {
     std::lock_guard lock(call->state.mutex);
     if (call->state.hits.size() >= memo_entries_max) call->state.hits.clear();
-    call->state.hits[memo] = {key_hex, rest, outcome.program, source, outcome.kernel, compilers};
+    call->state.hits[memo] = {key_hex, rest, outcome.program, source, outcome.kernel, then.compilers, then.tuning};
   }
   const bool want_object = call->params().contains("want");
   answer_kernel(call, outcome_head(outcome.cached, outcome.origin, outcome.total_ms), rest, want_object ? outcome.kernel.get() : nullptr);
@@ -161,6 +168,42 @@ class ExpectedTimes {
   std::unordered_map<std::string, double> longest_ms_;
 };
 
+// What the request may be compiled by beside what it says itself; empty: nothing.
+Result<jit::NamedTuningRecord> record_for(const CallPtr& call, const Json& params, const jit::CompileRequest& request) {
+  auto& tuner = call->state.options.tuner;
+  const protocol::Fields fields(params, "/params");
+  KILN_TRY(const bool wanted, fields.boolean_or("tuned", true));
+  if (!tuner || !wanted) return jit::NamedTuningRecord();
+  std::string device;
+  if (fields.has("device")) {
+    KILN_TRY(const auto named, fields.text("device"));
+    KILN_TRY(device, find_device(*call, named));
+  }
+  return tuner->find({request.program, *request.program_digest, request.bindings, request.target, device});
+}
+
+// Whether a program's defaults may do what a record's choice cannot.
+bool may_fit_otherwise(const Error& error) {
+  return error.code == ErrorCode::program_invalid || error.code == ErrorCode::unsupported ||
+         error.code == ErrorCode::compile_failed || error.code == ErrorCode::resource_limit;
+}
+
+std::shared_ptr<const KernelSource> source_of(const jit::CompileRequest& request, const jit::NamedTuningRecord& used) {
+  return std::make_shared<const KernelSource>(KernelSource{request.program, request.bindings, request.target,
+                                                           used.record ? protocol::dump(used_json(used)) : "\"default\""});
+}
+
+}  // namespace
+
+Result<jit::CompileRequest> read_compile_request(const CallPtr& call) {
+  KILN_TRY(auto request, compile_request(call, call->params(), "/params"));
+  std::weak_ptr<ActiveCall> weak = call;
+  request.progress = [weak](const std::string& stage, double fraction) {
+    if (const auto alive = weak.lock()) alive->call.progress({{"stage", stage}, {"fraction", fraction}});
+  };
+  return request;
+}
+
 Result<jit::CompileRequest> compile_request(const CallPtr& call, const Json& params, const std::string& pointer) {
   const protocol::Fields fields(params, pointer);
   jit::CompileRequest request;
@@ -183,15 +226,24 @@ Result<jit::CompileRequest> compile_request(const CallPtr& call, const Json& par
   return request;
 }
 
-}  // namespace
-
-Result<jit::CompileRequest> read_compile_request(const CallPtr& call) {
-  KILN_TRY(auto request, compile_request(call, call->params(), "/params"));
-  std::weak_ptr<ActiveCall> weak = call;
-  request.progress = [weak](const std::string& stage, double fraction) {
-    if (const auto alive = weak.lock()) alive->call.progress({{"stage", stage}, {"fraction", fraction}});
-  };
-  return request;
+void compile_tuned(const CallPtr& call, const Json& params, jit::CompileRequest request, CompiledFrom done) {
+  auto used = record_for(call, params, request);
+  if (!used) return done(std::move(used).error(), nullptr);
+  auto plain = source_of(request, {});
+  if (!used->record)
+    return call->state.session->compile(std::move(request), [plain, done](Result<jit::CompileOutcome> outcome) {
+      done(std::move(outcome), plain);
+    });
+  auto tuned = request;
+  for (const auto& [name, value] : used->record->set) tuned.bindings.set.emplace(name, value);
+  for (const auto& [tile, text] : used->record->layouts)
+    if (const auto layout = layout_spec_from_text(text)) tuned.bindings.layouts.emplace(tile, *layout);
+  auto source = source_of(tuned, *used);
+  call->state.session->compile(std::move(tuned), [call, request = std::move(request), plain, source,
+                                                  done](Result<jit::CompileOutcome> outcome) {
+    if (outcome || !may_fit_otherwise(outcome.error())) return done(std::move(outcome), source);
+    call->state.session->compile(request, [plain, done](Result<jit::CompileOutcome> again) { done(std::move(again), plain); });
+  });
 }
 
 void kernel_compile(const CallPtr& call) {
@@ -200,14 +252,13 @@ void kernel_compile(const CallPtr& call) {
   if (!want->empty() && *want != "fd") return call->answer(call->fields.error("want", "\"fd\""));
   const auto memo = memo_name(*call);
   if (!memo.empty() && answer_from_memo(call, memo, !want->empty())) return;
-  const auto compilers = call->state.session->compilers();
-  call->state.pool.run([call, memo, compilers] {
+  const Epoch now(call->state);
+  call->state.pool.run([call, memo, now] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
-    auto source = source_of(*request);
-    call->state.session->compile(std::move(*request), [call, memo, compilers, source](Result<jit::CompileOutcome> outcome) {
+    compile_tuned(call, call->params(), std::move(*request), [call, memo, now](Result<jit::CompileOutcome> outcome, auto source) {
       if (!outcome) return call->answer(std::move(outcome).error());
-      answer_outcome(call, memo, compilers, *outcome, source);
+      answer_outcome(call, memo, now, *outcome, source);
     });
   });
 }
@@ -231,7 +282,7 @@ void kernel_prepare(const CallPtr& call) {
   std::stable_sort(planned.begin(), planned.end(), [](const Planned& a, const Planned& b) { return a.expected > b.expected; });
   for (auto& p : planned) {
     if (!p.request) { prepared(all, p.index, p.request.error()); continue; }
-    call->state.session->compile(std::move(*p.request), [all, index = p.index](Result<jit::CompileOutcome> outcome) {
+    compile_tuned(call, (**kernels)[p.index], std::move(*p.request), [all, index = p.index](Result<jit::CompileOutcome> outcome, auto) {
       prepared(all, index, std::move(outcome));
     });
   }
@@ -256,8 +307,7 @@ void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const j
   ActiveCall::run_on(call, call->state.pool, [call, next = std::move(next)] {
     auto request = read_compile_request(call);
     if (!request) return call->answer(std::move(request).error());
-    auto source = source_of(*request);
-    call->state.session->compile(std::move(*request), [call, next, source](Result<jit::CompileOutcome> outcome) {
+    compile_tuned(call, call->params(), std::move(*request), [call, next](Result<jit::CompileOutcome> outcome, auto source) {
       if (!outcome) return call->answer(std::move(outcome).error());
       remember_program(*call, outcome->kernel->key.hex(), outcome->program, source);
       next(outcome->kernel, outcome->program);
@@ -284,7 +334,15 @@ void kernel_load(const CallPtr& call) {
 
 void kernel_explain(const CallPtr& call) {
   with_kernel(call, [call](const std::shared_ptr<const jit::Kernel>& kernel, const auto& program) {
-    call->answer_text(explain_text(*kernel, program.get()));
+    auto text = explain_text(*kernel, program.get());
+    std::shared_ptr<const KernelSource> source;
+    {
+      std::lock_guard lock(call->state.mutex);
+      const auto own = call->connection->sources.find(kernel->key.hex());
+      if (own != call->connection->sources.end()) source = own->second;
+    }
+    if (source) text.insert(text.size() - 1, ",\"tuning\":" + source->tuning);   // before the brace that ends it
+    call->answer_text(std::move(text));
   });
 }
 

@@ -63,6 +63,8 @@ bool counts(const std::string& device_name);
 
 // launch_parameters.cpp: what a request says, checked; errors are located.
 Status read_arguments(LaunchJob& job);
+// A number as the bytes of a scalar argument.
+Result<Bytes> read_scalar(const protocol::Json& value, DType type, const std::string& pointer);
 Status read_settings(LaunchJob& job);      // "switches", of the emulated card
 Status read_events(LaunchJob& job);        // "wait" and "event"
 // The events that a request names, where there are such now. Nothing is checked.

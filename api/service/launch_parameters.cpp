@@ -136,6 +136,12 @@ Result<std::shared_ptr<CardEvent>> find_event(const LaunchJob& job, const Json& 
 
 }  // namespace
 
+Result<Bytes> read_scalar(const Json& value, DType type, const std::string& pointer) {
+  const auto mistake = argument_error(pointer, "wrong scalar", std::string("a ") + dtype_name(type),
+                                      protocol::dump(value).substr(0, 80));
+  return scalar_bytes(value, type, mistake);
+}
+
 Status read_arguments(LaunchJob& job) {
   const auto& tensors = job.kernel->metadata.tensors;
   const Json* args = job.call->fields.find("args");
@@ -153,9 +159,7 @@ Status read_arguments(LaunchJob& job) {
                             "nothing");
     if (tensors[i].scalar) {
       Argument argument;
-      const auto mistake = argument_error(pointer, "wrong scalar", std::string("a ") + dtype_name(tensors[i].dtype),
-                                          protocol::dump(*value).substr(0, 80));
-      KILN_TRY(argument.scalar, scalar_bytes(*value, tensors[i].dtype, mistake));
+      KILN_TRY(argument.scalar, read_scalar(*value, tensors[i].dtype, pointer));
       job.arguments.push_back(std::move(argument));
       continue;
     }

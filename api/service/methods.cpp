@@ -17,10 +17,13 @@ std::vector<ParamInfo> with_compile(std::vector<ParamInfo> more) {
       {"layouts", "object", false, "layouts of shared tiles by tile: auto, row_major, pad:BYTES, swizzle:CHUNK,DIVISOR,ROWS"},
       {"align", "object", false, "alignment class in bytes (1 to 16) of a tensor's base, by parameter"},
       {"target", "string", false, "host, gfx90a, gfx942, gfx950, gfx1100, with features; default host"},
-      {"must_hit", "boolean", false, "answer with must_hit instead of compiling"}};
+      {"must_hit", "boolean", false, "answer with must_hit instead of compiling"},
+      {"tuned", "boolean", false, "false: by the program's defaults, whatever tuning records say"}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }
+
+const ParamInfo runs_on{"device", "string", false, "where it is to run: its target where none is given, its tuning records"};
 
 const std::vector<ParamInfo> launch_params = with_compile({
     {"key", "string", false, "a compiled kernel, instead of program and set"},
@@ -51,7 +54,7 @@ std::vector<MethodInfo> make_methods() {
       {"program.list", "the built-in programs", false, at_once, program_list, {}},
       {"program.show", "a built-in program and what it takes", false, short_work, program_show, {{"name", "string", true, "a built-in's name"}}},
       {"kernel.compile", "compile or find a kernel", false, at_once, kernel_compile, with_compile({
-           {"explain_key", "boolean", false, "also the parts of the key with their hashes"},
+           runs_on, {"explain_key", "boolean", false, "also the parts of the key with their hashes"},
            {"want", "string", false, "\"fd\": also the code object, as a sealed memfd"}})},
       {"kernel.prepare", "compile many kernels, with progress", false, long_work, kernel_prepare,
        {{"kernels", "array", true, "objects with the parameters of kernel.compile"}}},
@@ -60,7 +63,24 @@ std::vector<MethodInfo> make_methods() {
       {"kernel.launch", "run a kernel on buffers; answers at completion, with event at enqueue", false, at_once, kernel_launch, with_order(launch_params)},
       {"kernel.verify", "run a kernel and compare what it wrote with the interpreter", false, at_once, kernel_verify, launch_params},
       {"kernel.profile", "run a kernel and report what it executed: counters on an emulated card, the duration elsewhere", false, at_once, kernel_profile, launch_params},
-      {"kernel.explain", "the whole report of a kernel", false, at_once, kernel_explain, with_compile({{"key", "string", false, "a compiled kernel"}})},
+      {"kernel.explain", "the whole report of a kernel", false, at_once, kernel_explain, with_compile({runs_on, {"key", "string", false, "a compiled kernel"}})},
+      {"kernel.tune", "measure candidates and keep the best: later compiles use it", false, at_once, kernel_tune, {
+           {"program", "string | object", false, "a built-in's name, or a tile/1 program"},
+           {"digest", "string", false, "digest of a program that was sent before, instead of program"},
+           {"set", "object", false, "symbols, options and the tunables that stay as they are"},
+           {"layouts", "object", false, "layouts of shared tiles that stay as they are"},
+           {"align", "object", false, "alignment class in bytes (1 to 16) of a tensor's base, by parameter"},
+           {"target", "string", false, "default the device's"},
+           {"device", "string", false, "where to measure; default the target's: host, or its emulated card"},
+           {"candidates", "array", false, "these alone: objects with name, set, layouts, program; default the program's tunables"},
+           {"rounds_max", "integer", false, "of measuring, default 30"},
+           {"candidates_max", "integer", false, "of the program's own, the nearest to the defaults; default 64"},
+           {"candidate_deadline_ms", "integer", false, "of one launch, default 10000: a candidate that takes longer is left out"},
+           {"args", "object", false, "scalars, and tensors to measure on, which are only read; default seeded normals"},
+           {"force", "boolean", false, "measure anew, whatever is known"}}},
+      {"tuning.list", "tuning records", false, short_work, tuning_list, {{"record", "string", false, "this one alone, whole"}}},
+      {"tuning.remove", "forget a tuning record", true, short_work, tuning_remove, {{"record", "string", true, "its name, 64 hex digits"}}},
+      {"tuning.import", "take over tuning records", true, short_work, tuning_import, {{"records", "object", true, "a tuning/1 file"}}},
       {"kernel.list", "kernels known to this daemon", false, at_once, kernel_list, {}},
       {"kernel.unload", "forget a kernel and unload it from devices; its cache entry stays", false, at_once, kernel_unload,
        {{"key", "string", true, "a compiled kernel"}}},

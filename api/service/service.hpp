@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/protocol/message.hpp"
+#include "api/service/tuner.hpp"
 #include "engine/base/deadline.hpp"
 #include "engine/base/fd.hpp"
 #include "engine/jit/session.hpp"
@@ -49,6 +50,7 @@ struct ServiceOptions {
   std::string build_id;
   std::string programs_folder;             // built-in tile programs
   std::function<void()> shut_down;         // what the method `shutdown` does
+  std::shared_ptr<Tuner> tuner;            // null: nothing is tuned, and no record is used
   std::function<protocol::Json()> server_stats;  // connections and such, for engine.stats; may be null
 };
 

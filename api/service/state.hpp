@@ -150,6 +150,7 @@ struct ServiceState {
     std::shared_ptr<const KernelSource> source;
     std::weak_ptr<const jit::Kernel> kernel;
     std::uint64_t compilers = 0;                     // Session::compilers when the request came that made this
+    std::uint64_t tuning = 0;                        // Tuner::generation then
   };
   std::unordered_map<std::string, Memo> hits;  // answers to compile requests that named a known program
 
@@ -157,6 +158,7 @@ struct ServiceState {
   // Last: their jobs use the rest. What may take seconds has threads of its own, so that launches never wait for it.
   ThreadPool interpretations{4};               // kernel.verify: copies of its tensors and the interpreter's runs
   ThreadPool long_work{4};
+  ThreadPool tunes{1};                         // one after the other: they would disturb each other's times
   ThreadPool pool{8};
 
   ServiceState(ServiceOptions o, std::shared_ptr<jit::Session> s);
@@ -261,6 +263,11 @@ void kernel_load(const CallPtr& call);
 void kernel_explain(const CallPtr& call);
 void kernel_list(const CallPtr& call);
 void kernel_unload(const CallPtr& call);
+// tuning_methods.cpp
+void kernel_tune(const CallPtr& call);
+void tuning_list(const CallPtr& call);
+void tuning_remove(const CallPtr& call);
+void tuning_import(const CallPtr& call);
 // launch_methods.cpp
 void kernel_launch(const CallPtr& call);
 void kernel_verify(const CallPtr& call);
@@ -303,5 +310,11 @@ void cache_evict(const CallPtr& call);
 // A kernel named by "key", or compiled from "program" … in the same request. `next` on any thread.
 void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const jit::Kernel>, std::shared_ptr<const bound::Program>)> next);
 Result<jit::CompileRequest> read_compile_request(const CallPtr& call);
+// What a request with kernel.compile's parameters asks for, at `pointer`; records are not looked at.
+Result<jit::CompileRequest> compile_request(const CallPtr& call, const protocol::Json& params, const std::string& pointer);
+// Compiles by the tuning record that decides what the request leaves open, where there is one: by the defaults where that
+// cannot be compiled at these sizes.
+using CompiledFrom = std::function<void(Result<jit::CompileOutcome>, std::shared_ptr<const KernelSource>)>;
+void compile_tuned(const CallPtr& call, const protocol::Json& params, jit::CompileRequest request, CompiledFrom done);
 
 }  // namespace kiln::service

@@ -36,4 +36,8 @@ void generate(DType type, bool read, std::uint64_t seed, std::span<std::uint8_t>
   }
 }
 
+std::uint64_t tensor_seed(std::uint64_t seed, std::size_t index) {
+  return (seed * 1000003 + index) & ((std::uint64_t(1) << 53) - 1);
+}
+
 }  // namespace kiln::capture

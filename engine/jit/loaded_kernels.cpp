@@ -141,6 +141,13 @@ Result<device::Device*> LoadedKernels::made(const std::string& name) {
   return place.get();
 }
 
+Result<std::unique_ptr<device::Device>> LoadedKernels::private_device(const std::string& name) {
+  KILN_TRY(const auto own, name_of(name));
+  auto process = process_of(own);
+  if (!process) return with_names(std::move(process).error());
+  return device::start_device_process(std::move(*process));
+}
+
 Result<device::DeviceProcessOptions> LoadedKernels::process_of(const std::string& name) const {
   device::DeviceProcessOptions process;
   process.log_path = log_path_;

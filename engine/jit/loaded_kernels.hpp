@@ -25,6 +25,8 @@ class LoadedKernels {
   Result<std::string> name_of(const std::string& name);
   // Makes the device on first use of its name.
   Result<device::Device*> device(const std::string& name);
+  // One more process of the device, the caller's own.
+  Result<std::unique_ptr<device::Device>> private_device(const std::string& name);
   Result<std::string> target(const std::string& name);
   Result<LoadedKernelPtr> load(const std::shared_ptr<const Kernel>& kernel, const std::string& device);
   // From all devices; who holds it may go on to use it.

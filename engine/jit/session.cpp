@@ -79,7 +79,16 @@ class SessionImpl final : public Session {
   Result<VerifyResult> verify(const bound::Program& program, const std::vector<VerifyArgument>& before,
                               const std::vector<VerifyArgument>& after, Deadline deadline,
                               CancelToken cancel) override {
+    KILN_TRY(auto results, verification_.verify(program, before, {after}, deadline, std::move(cancel)));
+    return std::move(results.front());
+  }
+  Result<std::vector<VerifyResult>> verify_all(const bound::Program& program, const std::vector<VerifyArgument>& before,
+                                               const std::vector<std::vector<VerifyArgument>>& after,
+                                               Deadline deadline, CancelToken cancel) override {
     return verification_.verify(program, before, after, deadline, std::move(cancel));
+  }
+  Result<std::unique_ptr<device::Device>> private_device(const std::string& name) override {
+    return loaded_.private_device(name);
   }
   std::uint64_t compilers() override { return identities_.generation(); }
   SessionStats stats() override;

@@ -116,6 +116,14 @@ class Session {
   struct VerifyResult { std::vector<std::optional<reference::Comparison>> tensors; double reference_ms = 0; };
   virtual Result<VerifyResult> verify(const bound::Program& program, const std::vector<VerifyArgument>& before,
                                       const std::vector<VerifyArgument>& after, Deadline deadline, CancelToken cancel) = 0;
+  // The same for the results of several launches on equal inputs: the interpreter runs once. One result a launch.
+  virtual Result<std::vector<VerifyResult>> verify_all(const bound::Program& program,
+                                                       const std::vector<VerifyArgument>& before,
+                                                       const std::vector<std::vector<VerifyArgument>>& after,
+                                                       Deadline deadline, CancelToken cancel) = 0;
+  // The device in a process of the caller's own, which may end without taking others' launches along. It must not outlive
+  // the session. Errors: as device.
+  virtual Result<std::unique_ptr<device::Device>> private_device(const std::string& name) = 0;
   // A number that changes whenever a compiler was found, replaced or lost: an answer that was right while it had one value is
   // right while it has. Cheap; looks at the compilers' files once a second.
   virtual std::uint64_t compilers() = 0;

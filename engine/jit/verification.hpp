@@ -12,10 +12,11 @@ namespace kiln::jit {
 class Verification {
  public:
   explicit Verification(const SessionOptions& options);
-  Result<Session::VerifyResult> verify(const bound::Program& program,
-                                       const std::vector<Session::VerifyArgument>& before,
-                                       const std::vector<Session::VerifyArgument>& after, Deadline deadline,
-                                       CancelToken cancel) const;
+  // `after`: the tensors as each of several launches left them. One result a launch.
+  Result<std::vector<Session::VerifyResult>> verify(const bound::Program& program,
+                                                    const std::vector<Session::VerifyArgument>& before,
+                                                    const std::vector<std::vector<Session::VerifyArgument>>& after,
+                                                    Deadline deadline, CancelToken cancel) const;
 
  private:
   std::vector<std::string> command_, environment_;

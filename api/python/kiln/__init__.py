@@ -42,6 +42,7 @@ class Kernel:
         key: 64 hex digits, the kernel's identity.
         cached: no compile happened for it.
         info: the whole answer of ``kernel.compile``: resources, tensors, launches.
+        tuning: the tuning record that chose its tunables, or ``"default"``.
     """
 
     def __init__(self, client: "Client", info: Dict[str, Any], request: Dict[str, Any]) -> None:
@@ -50,6 +51,7 @@ class Kernel:
         self.key: str = info["key"]
         self.cached: bool = info["cached"]
         self.target: str = info["target"]
+        self.tuning: Union[str, Dict[str, Any]] = info["tuning"]
 
     def __call__(self, device: str = "host", deadline_ms: Optional[int] = None, stream: Optional[Stream] = None,
                  wait: Sequence[CardEvent] = (), event: Optional[CardEvent] = None,
@@ -108,7 +110,7 @@ class Client:
         self.connection = connection
 
     def compile(self, program: Program, target: str = "host", *, layouts: Optional[Mapping[str, str]] = None,
-                must_hit: bool = False, explain_key: bool = False, deadline_ms: Optional[int] = None,
+                must_hit: bool = False, explain_key: bool = False, tuned: bool = True, deadline_ms: Optional[int] = None,
                 progress: Optional[Progress] = None, **bindings: Union[int, str, bool]) -> Kernel:
         """Compiles, or finds, a kernel.
 
@@ -117,6 +119,7 @@ class Client:
             target: ``host``, ``gfx942`` …
             layouts: layouts of shared tiles by tile, such as ``{"As": "row_major"}``.
             must_hit: raise :class:`errors.MustHit` instead of compiling.
+            tuned: False: by the program's defaults, whatever tuning records say.
             bindings: symbols, options and tunables by name: ``M=1024, dtype="f16"``.
 
         Raises:
@@ -125,6 +128,8 @@ class Client:
         request: Dict[str, Any] = {"program": program, "set": dict(bindings), "target": target}
         if layouts:
             request["layouts"] = dict(layouts)
+        if not tuned:
+            request["tuned"] = False
         params = dict(request)
         if must_hit:
             params["must_hit"] = True
@@ -134,6 +139,31 @@ class Client:
             params["deadline_ms"] = deadline_ms
         answer, _ = self.connection.call("kernel.compile", params, progress=progress)
         return Kernel(self, answer, request)
+
+    def tune(self, program: Program, target: Optional[str] = None, *, device: Optional[str] = None,
+             candidates: Optional[Sequence[Mapping[str, Any]]] = None, layouts: Optional[Mapping[str, str]] = None,
+             arguments: Optional[Mapping[str, Union[Array, float, int]]] = None, rounds_max: Optional[int] = None,
+             candidates_max: Optional[int] = None, candidate_deadline_ms: Optional[int] = None, force: bool = False,
+             deadline_ms: Optional[int] = None, progress: Optional[Progress] = None,
+             **bindings: Union[int, str, bool]) -> Dict[str, Any]:
+        """Measures candidates and keeps the best: later compiles of the same class of sizes use it.
+
+        Args:
+            device: where to measure; default the host, or with an AMD ``target`` its emulated card (counted work, no times).
+            candidates: these alone, mappings with ``name``, ``set``, ``layouts``, ``program``; default the program's tunables.
+            arguments: arrays to measure on, which are only read, and scalars; default seeded normals.
+            force: measure anew, whatever is known.
+            bindings: symbols, options, and tunables that stay as they are.
+
+        Returns:
+            The answer of ``kernel.tune``: ``winner``, ``set``, ``ratio`` to the baseline, ``candidates`` with their verdicts.
+        """
+        params: Dict[str, Any] = {"program": program, "set": dict(bindings)}
+        optional = {"target": target, "device": device, "candidates": candidates and list(candidates), "rounds_max": rounds_max,
+                    "layouts": layouts and dict(layouts), "args": arguments and dict(arguments), "deadline_ms": deadline_ms,
+                    "candidates_max": candidates_max, "candidate_deadline_ms": candidate_deadline_ms, "force": force or None}
+        params.update({name: value for name, value in optional.items() if value is not None})
+        return self.connection.call("kernel.tune", params, progress=progress)[0]
 
     def prepare(self, kernels: Sequence[Mapping[str, Any]], progress: Optional[Progress] = None) -> Dict[str, Any]:
         """Compiles many: mappings with ``program``, ``set``, ``target``. Counts of found, compiled and failed ones."""

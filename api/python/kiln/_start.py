@@ -31,14 +31,31 @@ def absolute_arguments(arguments: Sequence[str]) -> List[str]:
 
 
 def find_daemon() -> Optional[str]:
-    """``kilnd``: ``$KILN_DAEMON``, beside this package's checkout (``build/bin``) or installation, or on ``PATH``."""
+    """``kilnd``: ``$KILN_DAEMON``, in this package (``native/bin``), in its checkout (``build/bin``), or on ``PATH``."""
+    named = os.environ.get("KILN_DAEMON", "")
+    return os.path.abspath(named) if named and os.access(named, os.X_OK) else find_program("kilnd")
+
+
+def find_program(name: str) -> Optional[str]:
+    """One of Kiln's programs: in this package, in its checkout, or on ``PATH``; None where there is none."""
     here = os.path.dirname(os.path.abspath(__file__))
-    candidates = [os.environ.get("KILN_DAEMON", ""), os.path.join(here, "bin", "kilnd"),
-                  os.path.join(here, "..", "..", "..", "build", "bin", "kilnd")]
-    for path in candidates:
-        if path and os.access(path, os.X_OK):
+    for folder in (os.path.join(here, "native", "bin"), os.path.join(here, "..", "..", "..", "build", "bin")):
+        path = os.path.join(folder, name)
+        if os.access(path, os.X_OK):
             return os.path.abspath(path)
-    return shutil.which("kilnd")
+    return shutil.which(name)
+
+
+def run_program() -> None:
+    """The console scripts ``kiln`` and ``kilnd``: becomes the program of that name."""
+    import sys
+
+    name = os.path.basename(sys.argv[0])
+    program = find_program(name)
+    if program is None or os.path.realpath(program) == os.path.realpath(sys.argv[0]):
+        sys.exit("%s: this package was installed without its programs" % name)
+    os.environ.setdefault("KILN_PYTHON", sys.executable)
+    os.execv(program, [name, *sys.argv[1:]])
 
 
 def daemon_environment() -> Dict[str, str]:

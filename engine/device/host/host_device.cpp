@@ -1,16 +1,15 @@
 #include "engine/device/host/host_device.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <deque>
-#include <fstream>
 #include <map>
 #include <optional>
 
+#include "engine/base/processor.hpp"
 #include "engine/device/host/block_pool.hpp"
 #include "engine/device/launch_arguments.hpp"
 #include "engine/ir/target/target.hpp"
@@ -49,23 +48,6 @@ struct Order {
   std::chrono::steady_clock::time_point submitted;
   LaunchDone done;
 };
-
-int usable_cores() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
-  return std::max(CPU_COUNT(&set), 1);
-}
-
-std::string processor_name() {
-  std::ifstream file("/proc/cpuinfo");
-  for (std::string line; std::getline(file, line);) {
-    if (!line.starts_with("model name")) continue;
-    const auto colon = line.find(':');
-    return colon == std::string::npos || colon + 2 > line.size() ? "x86-64" : line.substr(colon + 2);
-  }
-  return "x86-64";
-}
 
 // Of a grid that `countable` holds for.
 std::int64_t block_count(const std::vector<std::int64_t>& grid) {

@@ -36,6 +36,7 @@ struct OperandPlan {
   int tile = -1;
   bool in_registers = false;     // a fragment: the whole of it is the operand
   bool scratch = false;          // a fragment that goes through LDS to become the operand
+  bool across = false;           // the shared tile lies in LDS as [k, rows]: another product takes it the other way round
   layout::RegLayout layout;      // [rows, k_slice] read from LDS, [rows, k] in registers
 };
 

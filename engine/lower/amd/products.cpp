@@ -24,7 +24,7 @@ class OperandReader {
   bool read(std::int64_t slice, kernel::Body& to) {
     if (held_ >= 0 || !kept_.empty()) return false;
     int& own = arrays_[slice % arrays()];
-    if (own < 0) {
+    if (own < 0 || (is_a_ ? gemm_.a : gemm_.b).across) {
       own = builder_.load_operand(gemm_, is_a_, lds_, slice, to);
     } else {
       builder_.load_lds(own, lds_, {0, slice * gemm_.k_slice}, to);
@@ -63,10 +63,15 @@ int Builder::scratch_operand(const OperandPlan& operand, bool k_first, kernel::B
 
 int Builder::load_operand(const GemmPlan& gemm, bool is_a, int lds, std::int64_t slice, kernel::Body& to) {
   const OperandPlan& operand = is_a ? gemm.a : gemm.b;
-  const int regs = add_regs(name_of(operand.tile) + "_op", storage(lds).dtype, operand.layout,
-                            gemm.instruction->operand_elements);
-  load_lds(regs, lds, {0, slice * gemm.k_slice}, to);
-  return regs;
+  const auto layout = operand.across ? layout::permute(operand.layout, {1, 0}) : operand.layout;
+  const int regs = add_regs(name_of(operand.tile) + "_op", storage(lds).dtype, layout, gemm.instruction->operand_elements);
+  const std::int64_t k = slice * gemm.k_slice;
+  if (!operand.across) {
+    load_lds(regs, lds, {0, k}, to);
+    return regs;
+  }
+  load_lds(regs, lds, {k, 0}, to);
+  return reordered(regs, {1, 0}, to);
 }
 
 Status Builder::translate_gemm(const bound::Stmt& stmt, const bound::Gemm& gemm, kernel::Body& to) {

@@ -179,6 +179,18 @@ void orient(const Subject& subject, Plan& plan, int tile) {
   }
 }
 
+// Tells the products that take the tile the other way round than it lies.
+void note_across(const Subject& subject, Plan& plan, int tile) {
+  const bool k_first_stored = plan.tiles[tile].axes == std::vector<int>{1, 0};
+  for (const Site& site : subject.sites) {
+    const auto* gemm = node_of<bound::Gemm>(*site.stmt);
+    if (!gemm || !plan.gemms[site.stmt].instruction) continue;
+    GemmPlan& made = plan.gemms[site.stmt];
+    if (gemm->a == tile) made.a.across = gemm->transpose_a != k_first_stored;
+    if (gemm->b == tile) made.b.across = gemm->transpose_b == k_first_stored;
+  }
+}
+
 LdsLayout requested(const LayoutSpec& spec, LdsLayout plain) {
   if (spec.kind == LayoutSpec::Kind::pad) plain.pad_bytes = spec.pad_bytes;
   if (spec.kind == LayoutSpec::Kind::swizzle) {
@@ -258,7 +270,8 @@ std::vector<Access> reads_of(const Subject& subject, const Plan& plan, int tile)
     for (const OperandPlan* operand : {&made.a, &made.b}) {
       if (operand->tile != tile || operand->in_registers) continue;
       const double runs = site.runs * static_cast<double>(made.k) / static_cast<double>(made.k_slice);
-      list.push_back({target::LdsOperation::read, registers_of(operand->layout, subject.tile(tile).dtype), runs, {}, false});
+      const auto layout = operand->across ? layout::permute(operand->layout, {1, 0}) : operand->layout;
+      list.push_back({target::LdsOperation::read, registers_of(layout, subject.tile(tile).dtype), runs, {}, false});
     }
   }
   return list;
@@ -402,6 +415,7 @@ Candidate evaluate(const target::Target& target, const LdsLayout& layout, std::v
 
 Status choose_one(const Subject& subject, Plan& plan, int tile) {
   orient(subject, plan, tile);
+  note_across(subject, plan, tile);
   TilePlan& made = plan.tiles[tile];
   const auto shape = storage_shape(subject, plan, tile);
   const DType dtype = subject.tile(tile).dtype;

@@ -1,0 +1,68 @@
+// A program as the sides of a comparison name it: a built-in, a tile/1 file, a Python function, or one of the latter
+// two as a git revision has it; and how a Python function becomes a program.
+//
+// Python runs as `PYTHON -m kiln.language emit FILE.py:FUNCTION`: PYTHON is $KILN_PYTHON, else python3; the package
+// `kiln` is the one that came with this program: ../share/kiln/python, or the wheel's own. Such a file is code of the
+// user's and runs with the user's rights.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "api/cli/context.hpp"
+
+namespace kiln::cli {
+
+using Settings = std::vector<std::pair<std::string, std::string>>;  // NAME, VALUE; each name once
+
+struct ProgramSpec {
+  enum class Kind { builtin, json, python } kind = Kind::builtin;
+  std::string text;      // as it was given
+  std::string revision;  // of git; "": the working tree
+  std::string file;      // "": a built-in
+  std::string name;      // the built-in's; the function's, "" for the only one of the file
+};
+// "gemm", "FILE.json", "FILE.py", "FILE.py:FUNCTION", "REV:FILE.json", "REV:FILE.py", "REV:FILE.py:FUNCTION".
+// Errors: usage_error for what is none of these.
+Result<ProgramSpec> parse_program_spec(Context& context, const std::string& text);
+
+// What a Python function was made into by `emit`.
+struct Emitted {
+  protocol::Json program;             // tile/1
+  Settings set;                       // default bindings
+  std::vector<std::string> sequence;  // symbols that are the length of a sequence
+  std::string file, function;
+  std::map<std::string, std::pair<int, int>> locations;  // JSON pointer: line and column, from 1
+};
+
+// The text of a specification, and for Python the programs made of it. One thread.
+class ProgramSource {
+ public:
+  // Reads the file, the working tree's or the revision's. Errors: not there; no repository; git's own words.
+  static Result<ProgramSource> open(Context& context, const ProgramSpec& spec);
+
+  [[nodiscard]] const ProgramSpec& spec() const { return spec_; }
+  [[nodiscard]] const std::string& text() const { return text_; }      // of the file; of a built-in: its program
+  [[nodiscard]] const std::string& commit() const { return commit_; }  // that the revision names; "" for none
+
+  // Runs `emit` with these --arg, --set and --target; the same words again are answered from memory. Errors: what
+  // Python says on standard error, as it is; cancelled.
+  Result<Emitted> emit(Context& context, const std::vector<std::string>& arguments, const Settings& set,
+                       const std::string& target);
+
+ private:
+  ProgramSpec spec_;
+  std::string text_, commit_;
+  std::map<std::string, Emitted> emitted_;  // by the words
+};
+
+// "3.11.2, python3": the interpreter that makes programs, and how it is started. Errors: it does not start.
+Result<std::string> python_version(Context& context);
+
+// The errors of a Python program's kernel, with places in the Python file instead of pointers into the program.
+Error located_in_python(Error error, const Emitted& emitted, const std::string& file);
+
+}  // namespace kiln::cli

@@ -1,0 +1,271 @@
+// tune: measures candidates, keeps the best. tuning: the records.
+#include <algorithm>
+#include <iostream>
+#include <map>
+
+#include "api/cli/context.hpp"
+#include "api/daemon/flags.hpp"
+
+namespace kiln::cli {
+
+using protocol::Json;
+
+namespace {
+
+constexpr std::size_t rows_shown = 20;
+
+struct TuneOptions {
+  KernelArguments kernel;
+  std::string device, candidates, export_file;
+  std::vector<std::string> scalars;
+  int rounds = 0, most = 0, candidate_deadline_ms = 0;
+  std::int64_t deadline_ms = 0;
+  bool force = false, all = false;
+};
+
+// A file with an array of candidates; their programs stand in it whole, or by a built-in's name.
+Result<Json> read_candidates(Context& context, const std::string& path) {
+  auto bytes = read_file(path, 4 << 20);
+  if (!bytes) return std::move(bytes).error();
+  context.source_file = path;
+  context.source_text.assign(text(*bytes));
+  KILN_TRY(auto list, protocol::parse_json(context.source_text, protocol::Limits{}));
+  if (!list.is_array()) return Error(ErrorCode::invalid_argument, path + ": expected an array of candidates");
+  return list;
+}
+
+Result<Json> tune_params(Context& context, const TuneOptions& options) {
+  KILN_TRY(auto params, options.kernel.params(context));
+  if (options.kernel.target.empty()) params.erase("target");
+  if (!options.device.empty()) params["device"] = options.device;
+  if (options.kernel.target.empty() && options.device.empty()) params["device"] = "host";
+  if (options.rounds > 0) params["rounds_max"] = options.rounds;
+  if (options.most > 0) params["candidates_max"] = options.most;
+  if (options.candidate_deadline_ms > 0) params["candidate_deadline_ms"] = options.candidate_deadline_ms;
+  if (options.deadline_ms > 0) params["deadline_ms"] = options.deadline_ms;
+  if (options.force) params["force"] = true;
+  if (!options.candidates.empty()) {
+    KILN_TRY(params["candidates"], read_candidates(context, options.candidates));
+  }
+  KILN_TRY(const auto scalars, name_values(context, options.scalars, "--scalar"));
+  for (const auto& [name, word] : scalars.items()) {
+    auto value = protocol::parse_json(word.get_ref<const std::string&>(), protocol::Limits{});
+    if (!value || !(value->is_number() || value->is_boolean()))
+      return context.usage_error("--scalar " + name + "=" + word.get<std::string>() + ": expected a number");
+    params["args"][name] = std::move(*value);
+  }
+  return params;
+}
+
+int place_of(const std::string& verdict) {
+  static const std::map<std::string, int> places{{"best", 0}, {"equal", 1}, {"slower", 2}};
+  const auto found = places.find(verdict);
+  return found == places.end() ? 3 : found->second;
+}
+
+std::string figure_of(const Json& row) {
+  if (row.contains("time_ms")) {
+    const auto& time = row["time_ms"];
+    return number_text(time.value("median", 0.0)) + " (" + number_text(time.value("lower", 0.0)) + " to " +
+           number_text(time.value("upper", 0.0)) + ")";
+  }
+  return row.contains("cycles") ? number_text(row.value("cycles", 0.0), 6) : "";
+}
+
+void print_candidates(const Json& answer, bool all) {
+  std::vector<Json> rows(answer["candidates"].begin(), answer["candidates"].end());
+  std::stable_sort(rows.begin(), rows.end(), [](const Json& a, const Json& b) {
+    const int first = place_of(a.value("verdict", "")), second = place_of(b.value("verdict", ""));
+    return first != second ? first < second : first < 3 && a.value("ratio", 0.0) < b.value("ratio", 0.0);
+  });
+  const bool timed = answer.value("ranked_by", "") == "time";
+  std::vector<std::vector<std::string>> table{{"candidate",
+                                               timed ? "ms (quartiles)" : "counted cycles of a compute unit",
+                                               "ratio to " + answer.value("baseline", ""), "verdict"}};
+  std::map<std::string, int> left;
+  for (const auto& row : rows) {
+    const auto verdict = row.value("verdict", "");
+    const bool worth = all || (verdict != "invalid" && verdict != "same" && verdict != "pruned");
+    if (!worth || (!all && table.size() > rows_shown && place_of(verdict) == 2)) {
+      ++left[verdict];
+      continue;
+    }
+    const auto reason = row.value("reason", "");
+    table.push_back({row.value("name", ""), figure_of(row),
+                     row.contains("ratio") ? number_text(row.value("ratio", 0.0)) : "",
+                     verdict + (reason.empty() ? "" : ": " + reason)});
+  }
+  print_table(table);
+  std::string more;
+  for (const auto& [verdict, count] : left) more += (more.empty() ? "" : ", ") + std::to_string(count) + " " + verdict;
+  if (const auto count = answer.value("not_tried", 0); count > 0)
+    more += (more.empty() ? "" : ", ") + std::to_string(count) + " further from the default and not tried";
+  if (!more.empty()) std::cout << "also " << more << (left.empty() ? "" : " (--all lists them)") << "\n";
+}
+
+void print_tune(const Json& answer, const std::string& folder, bool all) {
+  std::cout << answer.value("program", "") << " for " << answer.value("target", "") << " on "
+            << answer.value("device", "") << ", ranked by " << answer.value("ranked_by", "") << ", checked against "
+            << answer.value("checked_against", "")
+            << (answer.value("found", false) ? "; known already (--force measures anew)" : "") << "\n";
+  print_candidates(answer, all);
+  if (const auto resumed = answer.value("resumed", 0); resumed > 0)
+    std::cout << resumed << " candidates as an interrupted tune had left them\n";
+  std::cout << "best: " << answer.value("winner", "");
+  if (answer.value("ratio", 0.0) > 0)
+    std::cout << ", " << number_text(answer.value("ratio", 0.0)) << " of " << answer.value("baseline", "");
+  std::cout << "\n";
+  if (answer.value("stored", true)) {
+    std::string classes;
+    for (const auto& [name, word] : answer["identity"]["classes"].items())
+      classes += (classes.empty() ? "" : " ") + name + ":" + word.get<std::string>();
+    std::cout << "record: " << folder << "/tuning/" << answer.value("record", "") << ", used for " << classes << "\n";
+  } else {
+    std::cout << "no record was written: " << answer.value("why_not_stored", "") << "\n";
+  }
+}
+
+Status export_record(Context& context, const std::string& id, const std::string& path) {
+  KILN_TRY(const auto list, context.ask("tuning.list", {{"record", id}}));
+  const Json file{{"kiln", "tuning/1"}, {"records", Json::array({list["records"].at(0)["whole"]})}};
+  return write_file(path, view(protocol::dump(file, 1) + "\n"));
+}
+
+int tune_command(Context& context, const TuneOptions& options) {
+  auto params = tune_params(context, options);
+  if (!params) return report(context, params.error());
+  const auto answer = context.ask("kernel.tune", std::move(*params));
+  if (!answer) return report(context, answer.error());
+  const auto stats = context.ask("cache.stats", Json::object());
+  if (!stats) return report(context, stats.error());
+  if (!options.export_file.empty())
+    if (auto status = export_record(context, answer->value("record", ""), options.export_file); !status)
+      return report(context, status.error());
+  if (context.json) print_json(*answer);
+  else print_tune(*answer, stats->value("path", ""), options.all);
+  return exit_ok;
+}
+
+std::string joined(const Json& words) {
+  std::string line;
+  for (const auto& [name, value] : words.items())
+    line += (line.empty() ? "" : " ") + name + "=" + value.get<std::string>();
+  return line;
+}
+
+int list_command(Context& context) {
+  const auto answer = context.ask("tuning.list", Json::object());
+  if (!answer) return report(context, answer.error());
+  if (context.json) {
+    print_json(*answer);
+    return exit_ok;
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"record", "program", "classes", "settings", "device", "sets", "ratio", "used"}};
+  for (const auto& record : (*answer)["records"]) {
+    const auto set = joined(record["set"]);
+    rows.push_back({record.value("record", "").substr(0, 40), record.value("program", ""), joined(record["classes"]),
+                    joined(record["settings"]),
+                    record.value("target", "").substr(0, 12) + ", " + record.value("device_class", ""),
+                    set.empty() ? "the defaults" : set,
+                    number_text(record.value("ratio", 0.0)) +
+                        (record.value("ranked_by", "") == "time" ? "" : " by " + record.value("ranked_by", "")),
+                    record.value("used", false) ? record.value("shipped", false) ? "yes, came with Kiln" : "yes"
+                                                : "no: " + record.value("why_not_used", "")});
+  }
+  print_table(rows);
+  return exit_ok;
+}
+
+// The one record whose name begins so.
+Result<std::string> whole_name(Context& context, const std::string& beginning) {
+  KILN_TRY(const auto answer, context.ask("tuning.list", Json::object()));
+  std::vector<std::string> found;
+  for (const auto& record : answer["records"])
+    if (const auto name = record.value("record", ""); name.starts_with(beginning)) found.push_back(name);
+  if (found.size() == 1) return found.front();
+  return Error(ErrorCode::not_found, found.empty()
+                                         ? "no tuning record begins with " + beginning
+                                         : std::to_string(found.size()) + " tuning records begin with " + beginning);
+}
+
+int remove_command(Context& context, const std::string& beginning) {
+  auto name = whole_name(context, beginning);
+  if (!name) return report(context, name.error());
+  const auto answer = context.ask("tuning.remove", {{"record", *name}});
+  if (!answer) return report(context, answer.error());
+  if (context.json) print_json({{"removed", *name}});
+  else std::cout << "removed " << *name << "\n";
+  return exit_ok;
+}
+
+int import_command(Context& context, const std::string& path) {
+  auto imported = [&]() -> Result<Json> {
+    KILN_TRY(const auto bytes, read_file(path, 4 << 20));
+    context.source_file = path;
+    context.source_text.assign(text(bytes));
+    KILN_TRY(auto file, protocol::parse_json(context.source_text, protocol::Limits{}));
+    return context.ask("tuning.import", {{"records", std::move(file)}});
+  }();
+  if (!imported) return report(context, imported.error());
+  if (context.json) print_json(*imported);
+  else std::cout << (*imported)["records"].size() << " records; `kiln tuning list` says which are used here\n";
+  return exit_ok;
+}
+
+void add_tune(CLI::App& app, Context& context, int& status) {
+  auto* command = app.add_subcommand(
+      "tune", "measure the candidates of a program's tunables; later compiles of the same class of sizes use the best");
+  auto options = std::make_shared<TuneOptions>();
+  auto& kernel = options->kernel;
+  command
+      ->add_option("program", kernel.program,
+                   "a built-in's name, or a file with a tile/1 program (- for standard input)")
+      ->required();
+  command->add_option("--set", kernel.set, "NAME=VALUE …: symbols, options, and tunables that stay as they are")
+      ->expected(1, 1000);
+  command->add_option("--device", options->device,
+                      "where to measure; default host, or the emulated card of --target (counted work, no times)");
+  command->add_option("--target", kernel.target, "what to compile for; default the device's");
+  command->add_option("--layout", kernel.layouts, "TILE=LAYOUT …: layouts that stay as they are")->expected(1, 100);
+  command->add_option("--align", kernel.align, "PARAMETER=BYTES …: alignment of a tensor's base, 1 to 16")
+      ->expected(1, 100);
+  command->add_option("--scalar", options->scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
+  command
+      ->add_option("--candidates", options->candidates,
+                   "FILE: these alone, a JSON array of {\"name\", \"set\", \"layouts\", \"program\"}")
+      ->check(daemon::path_flag_mistake);
+  command->add_option("--candidates-max", options->most, "of the program's own, the nearest to the defaults (64)")
+      ->check(CLI::Range(1, 4096));
+  command->add_option("--rounds", options->rounds, "of measuring at most (30)")->check(CLI::Range(1, 10000));
+  command->add_option("--candidate-deadline", options->candidate_deadline_ms, "milliseconds of one launch (10000)")
+      ->check(CLI::Range(1, 3600000));
+  command->add_option("--deadline", options->deadline_ms, "milliseconds of the whole; what is known by then is kept")
+      ->check(CLI::Range(1, 1000000000));
+  command->add_option("--export", options->export_file, "FILE: write the record as JSON too")
+      ->check(daemon::path_flag_mistake);
+  command->add_flag("--force", options->force, "measure anew, whatever is known");
+  command->add_flag("--all", options->all, "list every candidate");
+  command->callback([&context, &status, options] { status = tune_command(context, *options); });
+}
+
+}  // namespace
+
+void add_tune_commands(CLI::App& app, Context& context, int& status) {
+  add_tune(app, context, status);
+  auto* tuning = app.add_subcommand("tuning", "the records that `kiln tune` made");
+  tuning->require_subcommand(1);
+  tuning->add_subcommand("list", "all records, and which are used here")->callback([&context, &status] {
+    status = list_command(context);
+  });
+  auto word = std::make_shared<std::string>();
+  auto* remove = tuning->add_subcommand("remove", "forget a record");
+  remove->add_option("record", *word, "its name or a beginning of it")->required();
+  remove->callback([&context, &status, word] { status = remove_command(context, *word); });
+  auto file = std::make_shared<std::string>();
+  auto* import = tuning->add_subcommand("import", "take over the records of a file that --export wrote");
+  import->add_option("file", *file, "the file")->required()->check(daemon::path_flag_mistake);
+  import->callback([&context, &status, file] { status = import_command(context, *file); });
+}
+
+}  // namespace kiln::cli

@@ -1,0 +1,209 @@
+"""A tile program (``tile/1``) under construction, and where in the Python source each part of it comes from."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
+
+from ._errors import Place
+from ._expr import Dim, Expr, Poly, Tile
+
+_WORD = re.compile(r"[A-Za-z_][\w.]*")
+
+# Words of the expression language, types and functions (engine/ir/PROGRAM.md): no names.
+_RESERVED = frozenset(
+    "f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 i4 u4 bool index f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f4e2m1 f6e2m3 f6e3m2 e8m0 "
+    "if else and or not true false inf nan bid target ceildiv min max select cast bitcast exp exp2 log log2 log1p expm1 sqrt rsqrt "
+    "tanh sigmoid erf sin cos pow abs floor ceil round fma isnan isinf popcount clz mulhi dtype".split())
+
+_FUNCTIONS = {"ceildiv": lambda a, b: -(-a // b) if b else 0, "min": min, "max": max, "true": True, "false": False}
+
+
+class Launch:
+    """One launch: its grid, threads, tiles and statements."""
+
+    def __init__(self) -> None:
+        self.grid: List[str] = []
+        self.threads = ""
+        self.allocs: List[Dict[str, Any]] = []
+        self.body: List[Dict[str, Any]] = []
+
+
+def _statements(body: List[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
+    """Statements of a body and of those inside them."""
+    for statement in body:
+        yield statement
+        for name in ("body", "then", "else"):
+            if statement["op"] != "map":
+                yield from _statements(statement.get(name, []))
+
+
+class Builder:
+    """Collects a program. Statements go to the innermost open body; every tile is allocated at the top of its launch."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.symbols: Dict[str, Dict[str, Any]] = {}
+        self.options: Dict[str, Dict[str, Any]] = {}
+        self.params: List[Dict[str, Any]] = []
+        self.tunables: Dict[str, Dict[str, Any]] = {}
+        self.constraints: List[str] = []
+        self.launches: List[Launch] = []
+        self.tiles: List[Tile] = []
+        self.layout_entry: Any = None          # (layout, shape, dtype) -> the format's layout
+        self.known: Dict[str, Any] = {}        # values of symbols, tunables and target.*, as far as they are known now
+        self.place: Optional[Place] = None     # of the statement that is being read
+        self._bodies: List[List[Dict[str, Any]]] = []
+        self._names: Dict[str, int] = {}
+        self._conditions: List[str] = []       # compile-time conditions around the present statement
+
+    # -- names
+
+    def claim(self, wanted: str) -> str:
+        """A free name, ``wanted`` if it can be."""
+        base = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in wanted).strip("$") or "t"
+        if base[0].isdigit():
+            base = "t" + base
+        base = base[:56]
+        if base not in self._names and base not in _RESERVED:
+            self._names[base] = 1
+            return base
+        number = self._names.get(base, 1)
+        while True:
+            number += 1
+            name = "%s_%d" % (base, number)
+            if name not in self._names:
+                self._names[base] = number
+                self._names[name] = 1
+                return name
+
+    def is_static(self, poly: Poly) -> bool:
+        """Whether an index is known when the kernel is compiled: it names symbols, tunables and the target alone."""
+        words = {w for key in poly.terms for atom in key for w in _WORD.findall(atom)}
+        return all(w in self.symbols or w in self.tunables or w in self.options or w.startswith("target.") or w in _RESERVED for w in words - {"bid"}) \
+            and not any(w.startswith("bid.") for w in words)
+
+    def value_of(self, poly: Union[int, Poly, str]) -> Optional[int]:
+        """An index's value for the sizes at hand, None if it names something else."""
+        if isinstance(poly, int):
+            return poly
+        text = str(poly).replace("&&", " and ").replace("||", " or ").replace("target.", "target_")
+        text = re.sub(r"!(?!=)", " not ", text)
+        names: Dict[str, Any] = {k.replace("target.", "target_"): v for k, v in self.known.items()}
+        names.update(_FUNCTIONS)
+        try:
+            return int(eval(text, {"__builtins__": {}}, names))  # noqa: S307 - text of our own making: numbers, operators, known names
+        except Exception:  # noqa: BLE001 - whatever names something that is not known
+            return None
+
+    def same(self, a: Dim, b: Dim) -> bool:
+        """Whether two extents are equal: as polynomials, or for the sizes at hand, which the program then demands."""
+        if a == b:
+            return True
+        if isinstance(a, int) and isinstance(b, int):
+            return False
+        first, second = self.value_of(a), self.value_of(b)
+        if first is None or first != second:
+            return False
+        constraint = "%s == %s" % tuple(sorted((str(a), str(b)), key=lambda text: (text.isdigit(), text)))
+        if constraint not in self.constraints:
+            self.constraints.append(constraint)
+        return True
+
+    # -- launches and bodies
+
+    def begin_launch(self) -> Launch:
+        launch = Launch()
+        self.launches.append(launch)
+        self._bodies = [launch.body]
+        return launch
+
+    @property
+    def launch(self) -> Launch:
+        return self.launches[-1]
+
+    def emit(self, statement: Dict[str, Any]) -> Dict[str, Any]:
+        statement["_at"] = self.place
+        self._bodies[-1].append(statement)
+        return statement
+
+    def open(self, body: List[Dict[str, Any]]) -> None:
+        self._bodies.append(body)
+
+    def close(self) -> None:
+        self._bodies.pop()
+
+    @property
+    def depth(self) -> int:
+        return len(self._bodies)
+
+    # -- tiles
+
+    def alloc(self, wanted: str, space: str, dtype: Optional[str], shape: Tuple[Dim, ...], by_value: bool, layout: Any = None) -> Tile:
+        """A tile; ``dtype`` None is filled in by the first write (:meth:`set_dtype`)."""
+        name = self.claim(wanted)
+        entry: Dict[str, Any] = {"op": "alloc", "name": name, "space": space, "dtype": dtype,
+                                 "shape": [str(n) for n in shape] if shape else ["1"], "_at": self.place}
+        if layout is not None:
+            entry["layout"] = layout
+        if self._conditions:
+            entry["when"] = " && ".join(self._conditions)
+        self.launch.allocs.append(entry)
+        made = Tile(name, shape, dtype, space, by_value, entry)
+        self.tiles.append(made)
+        return made
+
+    def settle_spaces(self) -> None:
+        """Registers for values that were put into shared memory by their name's use, and are no product's operand themselves."""
+        operands = {s[k] for launch in self.launches for s in _statements(launch.body) if s["op"] == "gemm" for k in ("a", "b")}
+        for tile in self.tiles:
+            if tile.by_value and tile.space == "shared" and tile.name not in operands:
+                tile.space = tile.entry["space"] = "fragment"
+
+    def set_dtype(self, tile: Tile, dtype: str) -> None:
+        tile.dtype = tile.entry["dtype"] = dtype
+        if tile.layout is not None:  # given in elements, and the format counts bytes
+            tile.entry["layout"] = self.layout_entry(tile.layout, tile.shape, dtype)
+
+    def push_condition(self, condition: str) -> None:
+        self._conditions.append(condition)
+
+    def pop_condition(self) -> None:
+        self._conditions.pop()
+
+    # -- the program
+
+    def tunable(self, wanted: str, default: str, candidates: Optional[List[int]] = None) -> str:
+        name = self.claim(wanted)
+        self.tunables[name] = {"default": default}
+        if candidates:
+            self.tunables[name]["candidates"] = candidates
+        return name
+
+    def program(self) -> Tuple[Dict[str, Any], Dict[str, Place]]:
+        """The program as JSON's types, and the place of each JSON pointer of a statement."""
+        places: Dict[str, Place] = {}
+        program: Dict[str, Any] = {"kiln": "tile/1", "name": self.name}
+        if self.symbols:
+            program["symbols"] = self.symbols
+        if self.options:
+            program["options"] = self.options
+        program["params"] = [self._clean(p, "/params/%d" % i, places) for i, p in enumerate(self.params)]
+        if self.tunables:
+            program["tunables"] = self.tunables
+        if self.constraints:
+            program["constraints"] = self.constraints
+        program["launches"] = [
+            {"grid": launch.grid, "threads": launch.threads,
+             "body": [self._clean(s, "/launches/%d/body/%d" % (n, i), places) for i, s in enumerate(launch.allocs + launch.body)]}
+            for n, launch in enumerate(self.launches)]
+        return program, places
+
+    def _clean(self, node: Any, pointer: str, places: Dict[str, Place]) -> Any:
+        if isinstance(node, dict):
+            if node.get("_at") is not None:
+                places[pointer] = node["_at"]
+            return {k: self._clean(v, "%s/%s" % (pointer, k), places) for k, v in node.items() if k != "_at" and v is not None}
+        if isinstance(node, list):
+            return [self._clean(v, "%s/%d" % (pointer, i), places) for i, v in enumerate(node)]
+        return node.text if isinstance(node, Expr) else node

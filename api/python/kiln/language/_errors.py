@@ -1,0 +1,63 @@
+"""Mistakes in a kernel's source, shown where they stand."""
+
+from __future__ import annotations
+
+from typing import Any, Dict, List, Optional
+
+from ..errors import ProgramInvalid
+
+
+class Place:
+    """A piece of a Python source: file, line (from 1), columns (from 1, the second one behind the last character)."""
+
+    __slots__ = ("file", "line", "column", "end_column", "text", "function")
+
+    def __init__(self, file: str, line: int, column: int, end_column: int, text: str, function: str) -> None:
+        self.file, self.line, self.column, self.end_column = file, line, column, end_column
+        self.text, self.function = text, function
+
+    def __str__(self) -> str:
+        return "%s:%d:%d" % (self.file, self.line, self.column)
+
+    def render(self) -> List[str]:
+        """The source line and a second one that underlines the piece."""
+        if not self.text.strip():
+            return []
+        width = max(1, min(self.end_column, len(self.text) + 1) - self.column)
+        blank = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
+        return ["    " + self.text, "    " + blank + "^" + "~" * (width - 1)]
+
+
+class KernelError(ProgramInvalid):
+    """A kernel that cannot be turned into a tile program, or that the engine refuses; ``str()`` shows the source line.
+
+    Attributes:
+        place: where, None where no line is to blame.
+        hint: what to write instead, or "".
+        file, line, column: of ``place``.
+    """
+
+    def __init__(self, message: str, place: Optional[Place] = None, hint: str = "",
+                 diagnostics: Optional[List[Dict[str, Any]]] = None) -> None:
+        super().__init__(message, diagnostics=diagnostics)
+        self.place, self.hint = place, hint
+        self.calls: List[Place] = []           # where the functions around the mistake were called, the innermost first
+        self.file = place.file if place else None
+        self.line = place.line if place else None
+        self.column = place.column if place else None
+
+    def __str__(self) -> str:
+        head = "%s: error: %s" % (self.place, self.message) if self.place else "error: " + self.message
+        lines = [head] + (self.place.render() if self.place else [])
+        if self.hint:
+            lines.append("  hint: " + self.hint)
+        lines += ["  called at %s: %s" % (call, call.text.strip()) for call in self.calls]
+        return "\n".join(lines)
+
+
+def nearest(word: str, words: Any) -> str:
+    """`` (did you mean 'x'?)`` where one of ``words`` is close to ``word``, else ""."""
+    import difflib
+
+    close = difflib.get_close_matches(word, [w for w in words if not w.startswith("_")], 1, 0.6)
+    return "did you mean '%s'?" % close[0] if close else ""

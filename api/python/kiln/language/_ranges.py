@@ -1,0 +1,116 @@
+"""What values an index takes over all blocks and iterations, at the sizes at hand."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+
+from ._builder import Builder
+from ._expr import Expr, Poly
+
+_WORD = re.compile(r"[A-Za-z_][\w.]*")
+_POINTS_MAX = 1 << 16   # evaluated for one index
+_PROGRAMS_MAX = 2 ** 31 - 1
+_CALLS = {
+    "ceildiv": lambda a, b: -(-a // b)
+    if b else 0, "min": min, "max": max, "cast": lambda x, _: x, "true": True, "false": False}
+_TYPES = ("index", "i64", "i32", "u32", "u64")
+
+
+class Ranges:
+    """Ranges of program ids and loop variables.
+
+    Args:
+        grid: the launch's extents; None where they are inferred later.
+
+    Attributes:
+        used: symbols whose values answers depend on.
+    """
+
+    def __init__(self, builder: Builder, grid: Optional[Sequence[Any]]) -> None:
+        self._builder = builder
+        self._boxes: Dict[str, Tuple[int, int, int]] = {}   # variable -> least, largest value, step
+        self.used: Set[str] = set()
+        self._found: Dict[str, Optional[Tuple[int, int]]] = {}
+        for axis, word in enumerate(("bid.x", "bid.y", "bid.z")):
+            count = grid[axis] if grid is not None and axis < len(grid) else 1 if grid is not None else None
+            value = builder.value_of(count.poly) if isinstance(count, Expr) and count.poly is not None else count
+            self._boxes[word] = (0, max(value - 1, 0) if isinstance(value, int) else _PROGRAMS_MAX, 1)
+
+    def loop(self, variable: str, low: Expr, high: Expr, step: Expr) -> None:
+        """Notes what a loop runs over, before its body is read."""
+        first, last = self._of(low), self._of(high)
+        size = self._builder.value_of(step.poly) if step.poly is not None else None
+        if first is None or last is None or size is None or size < 1:
+            return
+        if first[0] == first[1]:
+            top = first[0] + max(last[1] - 1 - first[0], 0) // size * size
+            self._boxes[variable] = (first[0], top, size)
+        else:
+            self._boxes[variable] = (first[0], max(last[1] - 1, first[0]), 1)
+
+    def _of(self, value: Expr) -> Optional[Tuple[int, int]]:
+        return self.extremes(value.poly) if value.poly is not None and not value.reads else None
+
+    def extremes(self, poly: Optional[Poly]) -> Optional[Tuple[int, int]]:
+        """A range that holds all values of an index, None where none is known: exact but for dependences between
+        variables.
+        """
+        if poly is None:
+            return None
+        if poly.constant is not None:
+            return poly.constant, poly.constant
+        text = str(poly)
+        if text not in self._found:  # a variable's range never changes: names are claimed once
+            self._found[text] = self._evaluated(poly)
+        return self._found[text]
+
+    def _evaluated(self, poly: Poly) -> Optional[Tuple[int, int]]:
+        choices = self._choices(poly)
+        if choices is None:
+            return None
+        names = list(choices)
+        text = str(poly).replace("bid.", "bid_").replace("target.", "target_")
+        if "&&" in text or "||" in text or "!" in text or "$" in text:
+            return None
+        known = {k.replace(".", "_"): v for k, v in self._builder.known.items() if isinstance(v, int)}
+        known.update(_CALLS)
+        known.update({t: None for t in _TYPES})
+        code = compile(text, "<index>", "eval")
+        low = high = None
+        for point in itertools.product(*choices.values()):
+            known.update(zip(names, point))
+            try:
+                value = eval(code, {"__builtins__": {}}, known)  # noqa: S307 - text of our own making
+            except (NameError, ZeroDivisionError, TypeError):
+                return None
+            low, high = value if low is None else min(low, value), value if high is None else max(high, value)
+        return None if low is None else (low, high)
+
+    def _choices(self, poly: Poly) -> Optional[Dict[str, Sequence[int]]]:
+        """The values to try of each variable: its ends where the index is linear in it, else all."""
+        ends: Set[str] = set()
+        inner: Set[str] = set()
+        for key in poly.terms:
+            for atom in key:
+                words = set(_WORD.findall(atom))
+                if words == {atom} and key.count(atom) == 1:
+                    ends.add(atom)
+                else:
+                    inner |= words
+        choices: Dict[str, Sequence[int]] = {}
+        count = 1
+        for word in ends | inner:
+            if word in self._boxes:
+                low, high, step = self._boxes[word]
+                values: Sequence[int] = range(low, high + 1, step) if word in inner else (low, high)
+                count *= len(values)
+                if count > _POINTS_MAX:
+                    return None
+                choices[word.replace(".", "_")] = values
+            elif word in self._builder.known:
+                self.used.add(word)
+            elif word not in _CALLS and word not in _TYPES:
+                return None
+        return choices

@@ -1,0 +1,469 @@
+"""Kernels in TileLang's style as objects: ``@tilelang.jit``, ``tilelang.compile``, and what they give."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import inspect
+import threading
+from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
+
+from .. import errors
+from .._arrays import Array
+from ..language._arguments import ArraySpec, spec_of, to_numpy
+from ..language._kernel import CompiledKernel, bindings_of, client, default_device, target_of
+from ..language._source import Source
+from ..language._types import as_dtype
+from ._prim_func import PrimFunc, annotations_of, is_tensor, result_positions
+from ._profiler import Profiler
+from ._strided import Strided, strided
+
+_HOSTS = ("c", "cpu", "llvm")
+_ANY = (None, "auto", "cuda", "hip", "rocm", "metal", "webgpu")
+
+
+def place_of(target: Any, device: Optional[str]) -> Tuple[str, Optional[str]]:
+    """The target that is compiled for, and the device that runs it, None where it is compiled only.
+
+    TileLang's ``target`` names a kind of device (``"auto"``, ``"cuda"``, ``"hip"``: the default device here; ``"c"``,
+    ``"llvm"``: the
+    host); a target of Kiln's (``"gfx942"``) is compiled for.
+    """
+    word = target if isinstance(target, str) or target is None else str(target)
+    if device is None and word is not None and word.split(" ")[0] in _HOSTS:
+        device = "host"
+    if device is None and (word is None or word.split(" ")[0] in _ANY):
+        device = default_device()
+    if device is not None:
+        return target_of(device), device
+    return str(word), "host" if str(word).split(":")[0] == "host" else None
+
+
+class JITKernel:
+    """A kernel compiled for one target; called on arrays it runs. Results named by ``out_idx`` or made by ``T.empty``
+    are allocated
+    and returned: as PyTorch tensors where one was passed, as :class:`kiln.Array` where one was, else as NumPy arrays.
+
+    Attributes:
+        prim_func: what was compiled. out_idx: positions of results among its parameters.
+        config: the settings that ``autotune`` chose, else None; latency: milliseconds that it measured, else None.
+    """
+
+    def __init__(
+        self,
+        prim_func: PrimFunc,
+        out_idx: Any,
+        place: Tuple[str, Optional[str]],
+        specs: Optional[Dict[str, Any]] = None,
+    ) -> None:
+        self.prim_func = prim_func
+        self.target, self.device = place
+        self.config: Optional[Dict[str, Any]] = None
+        self.latency: Optional[float] = None
+        self.out_idx = result_positions(out_idx, len(prim_func.arguments))
+        self._program = prim_func.program(specs or {}, self.target)
+        self._compiled: Dict[Any, CompiledKernel] = {}
+        self._lock = threading.Lock()
+        self._given = dict(specs or {})
+        if all(s in self._program.set for s in self._program.json.get("symbols", {})):
+            self._for(self._given)
+
+    # -- running
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Runs it.
+
+        Raises:
+            errors.InvalidArgument: an argument too many or too few, an array of another type or shape, named.
+        """
+        names = self._inputs(len(args) + len(kwargs))
+        values = self._bound(names, args, kwargs)
+        specs = {name: self._spec(name, value) for name, value in values.items()}
+        compiled = self._for(specs)
+        outputs = self._allocated(compiled, values)
+        values.update(outputs)
+        spread = self._spread(compiled, values)
+        self.last_ms = compiled.run({**values, **spread})
+        for name, array in spread.items():
+            if self._program.params[name].written:
+                _numpy_of(values[name])[...] = array.elements
+        results = [outputs[name] for name in self._results() if name in outputs]
+        results = [self._returned(value, values) for value in results]
+        return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+    def _results(self) -> List[str]:
+        if self._program.results is not None:  # type: ignore[attr-defined]
+            return list(self._program.results)  # type: ignore[attr-defined]
+        return [self.prim_func.arguments[k] for k in self.out_idx]
+
+    def _inputs(self, count: int) -> List[str]:
+        arguments = self.prim_func.arguments
+        return arguments if count == len(arguments) else [n for k, n in enumerate(arguments) if k not in self.out_idx]
+
+    def _bound(self, names: Sequence[str], args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+        if len(args) > len(names):
+            raise errors.InvalidArgument(
+                "%s takes %d arguments (%s), %d were passed"
+                % (self.prim_func.__name__, len(names), ", ".join(names), len(args))
+            )
+        values = dict(zip(names, args))
+        for name, value in kwargs.items():
+            if name not in names or name in values:
+                raise errors.InvalidArgument(
+                    "%s has no argument %s left; they are %s" % (self.prim_func.__name__, name, ", ".join(names))
+                )
+            values[name] = value
+        missing = [n for n in names if n not in values]
+        if missing:
+            raise errors.InvalidArgument(
+                "the argument %s is missing: %s takes %s" % (missing[0], self.prim_func.__name__, ", ".join(names))
+            )
+        return values
+
+    def _spec(self, name: str, value: Any) -> Any:
+        if isinstance(value, (int, float, bool)):
+            return value
+        try:
+            spec = spec_of(value)
+        except errors.InvalidArgument as error:
+            raise errors.InvalidArgument("%s: %s" % (name, error.message)) from None
+        if spec is None:
+            raise errors.InvalidArgument("%s: expected an array or a number, found %s" % (name, type(value).__name__))
+        param = self._program.params.get(name)
+        if param is not None and len(param.shape) != len(spec.shape):
+            raise errors.InvalidArgument(
+                "%s: expected %d axes, found shape %s" % (name, len(param.shape), list(spec.shape))
+            )
+        for axis, (wanted, now) in enumerate(zip(param.shape if param is not None else (), spec.shape)):
+            if isinstance(wanted, int) and wanted != now:
+                raise errors.InvalidArgument(
+                    "%s: expected %d along axis %d, found shape %s" % (name, wanted, axis, list(spec.shape))
+                )
+        return spec
+
+    def _for(self, specs: Dict[str, Any]) -> CompiledKernel:
+        bindings = dict(self._program.set)
+        bindings.update(bindings_of(self._program, specs, {}))
+        bindings.update({k: v for k, v in self.prim_func.sizes.items() if k in self._program.json.get("symbols", {})})
+        key = tuple(sorted(bindings.items()))
+        with self._lock:
+            if key not in self._compiled:
+                self._compiled[key] = CompiledKernel(
+                    self.prim_func, self._program, bindings, self.target, self.device
+                )  # type: ignore[arg-type]
+            return self._compiled[key]
+
+    def _allocated(self, compiled: CompiledKernel, values: Mapping[str, Any]) -> Dict[str, Any]:
+        """Memory for results."""
+        wanted = [n for n in self._results() if n not in values]
+        made: Dict[str, Any] = {}
+        for name in wanted:
+            param = self._program.params[name]
+            made[name] = client().empty(tuple(compiled._extent(n) for n in param.shape), param.dtype)
+        return made
+
+    def _spread(self, compiled: CompiledKernel, values: Mapping[str, Any]) -> Dict[str, Strided]:
+        """Arguments of parameters with strides, in memory with those strides."""
+        made: Dict[str, Strided] = {}
+        for name, param in self._program.params.items():
+            if param.strides is not None and name in values:
+                shape, strides = ([compiled._extent(n) for n in extents] for extents in (param.shape, param.strides))
+                made[name] = strided(client(), name, values[name], shape, strides, param.dtype)
+        return made
+
+    def _returned(self, array: Array, values: Mapping[str, Any]) -> Any:
+        given = list(values.values())
+        if any(type(v).__module__.split(".")[0] == "torch" for v in given):
+            import torch
+
+            host = torch.from_numpy(
+                array.numpy().copy().view("int16") if array.dtype == "bf16" else array.numpy().copy()
+            )
+            return host.view(torch.bfloat16) if array.dtype == "bf16" else host
+        if any(isinstance(v, Array) and v not in self._own(values) for v in given) or not _has_numpy():
+            return array
+        return array.numpy()
+
+    def _own(self, values: Mapping[str, Any]) -> List[Any]:
+        names = set(self._results())
+        return [v for n, v in values.items() if n in names]
+
+    # -- what it is
+
+    @property
+    def compiled(self) -> CompiledKernel:
+        """The compiled kernel; of several sizes the last."""
+        if not self._compiled:
+            raise errors.InvalidArgument(
+                "%s is compiled when its sizes are known: call it, or pass them to compile" % self.prim_func.__name__
+            )
+        return list(self._compiled.values())[-1]
+
+    @property
+    def program(self) -> Dict[str, Any]:
+        """The tile program."""
+        return self._program.json
+
+    def get_kernel_source(self, kernel_only: bool = True) -> str:
+        """The text that was compiled: HIP C++ for AMD targets, LLVM IR for the host."""
+        return self.compiled.source()
+
+    kernel_source = property(get_kernel_source)
+
+    def show_source(self, which: str = "kernel") -> None:
+        print(self.get_kernel_source())
+
+    def explain(self) -> Any:
+        """Resources, layouts, conflicts, barriers, decisions: :meth:`kiln.language.CompiledKernel.explain`."""
+        return self.compiled.explain()
+
+    def profile(self) -> Any:
+        """Counters of a run on generated arguments."""
+        return self.compiled.profile()
+
+    def check(self, reference: Any = None) -> Dict[str, Any]:
+        """Runs it on generated arguments and compares with the interpreter, or with ``reference``."""
+        return self.compiled.check(reference)
+
+    def get_profiler(self, tensor_supply_type: Any = None) -> Profiler:
+        """Times it on generated arguments."""
+        return Profiler(self)
+
+    def __repr__(self) -> str:
+        return "<kiln tilelang kernel %s for %s>" % (self.prim_func.__name__, self.target)
+
+
+def _numpy_of(value: Any) -> Any:
+    return value.numpy() if isinstance(value, Array) else to_numpy(value)
+
+
+def _has_numpy() -> bool:
+    try:
+        import numpy  # noqa: F401
+    except ImportError:
+        return False
+    return True
+
+
+def compile(
+    func: Any,
+    out_idx: Any = None,
+    execution_backend: Any = None,
+    target: Any = None,
+    target_host: Any = None,
+    verbose: bool = False,  # noqa: A001
+    pass_configs: Any = None,
+    compile_flags: Any = None,
+    device: Optional[str] = None,
+    **_: Any,
+) -> JITKernel:
+    """Compiles a kernel (``T.prim_func``).
+
+    Args:
+        out_idx: positions of parameters that are results.
+        target: a target of Kiln's, or one of TileLang's words (:func:`place_of`). device: ``host``, ``emu:gfx942``,
+            ``hip:0`` …
+        pass_configs, compile_flags, execution_backend: accepted, without effect.
+
+    Raises:
+        KernelError: a mistake in the kernel, at its line. errors.CompileFailed: with the compiler's log.
+    """
+    if not isinstance(func, PrimFunc):
+        raise TypeError("tilelang.compile takes what T.prim_func marks, not %r" % (func,))
+    return JITKernel(func, out_idx, place_of(target, device))
+
+
+class JITFunction:
+    """A function marked ``@tilelang.jit``. One that holds ``T.prim_func`` is run, as Python, and what it returns is
+    compiled; one
+    that holds ``T.Kernel`` itself is a kernel: called on arrays it runs, ``compile`` compiles it for sizes given by
+    name. Calls take
+    ``device=`` and ``target=`` (:func:`place_of`) beside the function's own arguments."""
+
+    def __init__(self, function: Callable[..., Any], settings: Dict[str, Any], caller: Dict[str, Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.settings = function, settings
+        self.eager = is_kernel_itself(function)
+        self.annotations = annotations_of(function, caller) if self.eager else {}  # type: ignore[arg-type]
+        self._signature = inspect.signature(function)
+        self._kernels: Dict[Any, JITKernel] = {}
+        self._lock = threading.Lock()
+        self._tensors = declared_tensors(function) if self.eager else []
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        place = self._place(kwargs)
+        if not self.eager:
+            return self._kernel_of(args, kwargs, place)
+        bound = self._signature.bind(*args, **kwargs)
+        bound.apply_defaults()
+        kernel, names = self._eager_kernel(dict(bound.arguments), {}, place)
+        return kernel(*[bound.arguments[name] for name in names])
+
+    def compile(self, *args: Any, **kwargs: Any) -> JITKernel:
+        """The kernel for arguments of its Python function, or, of a kernel itself, for sizes and constants by name."""
+        place = self._place(kwargs)
+        if not self.eager:
+            return self._kernel_of(args, kwargs, place)
+        sizes = {k: kwargs.pop(k) for k in list(kwargs) if k not in self._signature.parameters}
+        bound = self._signature.bind_partial(*args, **kwargs)
+        bound.apply_defaults()
+        return self._eager_kernel(dict(bound.arguments), sizes, place)[0]
+
+    def _place(self, kwargs: Dict[str, Any]) -> Tuple[Any, Optional[str]]:
+        """The target and device of this call, taken out of its keywords, or those of the decorator."""
+        own = {k: kwargs.pop(k, None) if k not in self._signature.parameters else None for k in ("target", "device")}
+        if own["target"] is None and own["device"] is None:
+            own = self.settings
+        return place_of(own["target"], own["device"])
+
+    def get_tir(self, *args: Any, **kwargs: Any) -> PrimFunc:
+        """What would be compiled."""
+        return self.compile(*args, **kwargs).prim_func
+
+    def get_kernel_source(self, *args: Any, **kwargs: Any) -> str:
+        """The text that was compiled, of the kernel for these arguments."""
+        return self.compile(*args, **kwargs).get_kernel_source()
+
+    def par_compile(self, configs: Sequence[Any], **_: Any) -> List[JITKernel]:
+        """A kernel for each set of arguments: tuples, or mappings by name."""
+        return [self.compile(**c) if isinstance(c, Mapping) else self.compile(*c) for c in configs]
+
+    def _kernel_of(self, args: Sequence[Any], kwargs: Dict[str, Any], place: Tuple[str, Optional[str]]) -> JITKernel:
+        """Runs the Python function, and compiles what it returns; the same for the same arguments."""
+        key = (place, repr(args), repr(sorted(kwargs.items())))
+        with self._lock:
+            if key in self._kernels:
+                return self._kernels[key]
+        made = self.function(*args, **kwargs)
+        if not isinstance(made, PrimFunc):
+            raise TypeError(
+                "%s returned %r; a function marked @tilelang.jit returns what T.prim_func marks, or holds T.Kernel itself"
+                % (self.__name__, made)
+            )  # type: ignore[attr-defined]
+        kernel = JITKernel(made, self.settings["out_idx"], place)
+        with self._lock:
+            return self._kernels.setdefault(key, kernel)
+
+    def _eager_kernel(
+        self, given: Dict[str, Any], sizes: Dict[str, int], place: Tuple[str, Optional[str]]
+    ) -> Tuple[JITKernel, List[str]]:
+        """The kernel for these arguments: arrays by type and shape, everything else by value."""
+        specs: Dict[str, Any] = {}
+        constants: Dict[str, Any] = {}
+        arguments = []
+        for name in self._signature.parameters:
+            annotation, value = self.annotations.get(name), given.get(name)
+            if name in self._tensors or is_tensor(annotation):
+                arguments.append(name)
+                if name in given:
+                    specs[name] = _array_spec(name, value)
+            elif isinstance(annotation, str) and as_dtype(annotation) is not None and not isinstance(value, str):
+                arguments.append(name)
+                if name in given:
+                    specs[name] = value
+            elif name in given:
+                constants[name] = value
+            else:
+                raise errors.InvalidArgument(
+                    "the argument %s of %s is missing" % (name, self.__name__)
+                )  # type: ignore[attr-defined]
+        numbers = {k: v for k, v in specs.items() if not isinstance(v, ArraySpec)}
+        key = (
+            place,
+            repr(sorted(constants.items())),
+            repr(sorted((k, repr(v)) for k, v in specs.items() if k not in numbers)),
+            repr(sorted(sizes.items())),
+            _globals_of(self.function),
+        )
+        with self._lock:
+            found = self._kernels.get(key)
+        if found is None:
+            prim = PrimFunc(self.function, self.annotations, constants, sizes)  # type: ignore[arg-type]
+            found = JITKernel(prim, self.settings["out_idx"], place, specs)
+            with self._lock:
+                found = self._kernels.setdefault(key, found)
+        return found, arguments
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else functools.partial(self, instance)
+
+    def __repr__(self) -> str:
+        return "<kiln tilelang function %s>" % self.function.__qualname__
+
+
+def _array_spec(name: str, value: Any) -> ArraySpec:
+    spec = spec_of(value)
+    if spec is None:
+        raise errors.InvalidArgument("%s: expected an array, found %s" % (name, type(value).__name__))
+    return spec
+
+
+def _globals_of(function: Any) -> Any:
+    """The module-level numbers that the function names: a changed one is another kernel."""
+    found = {n: function.__globals__.get(n) for n in function.__code__.co_names}
+    return tuple(sorted((n, repr(v)) for n, v in found.items() if isinstance(v, (int, float, str, bool, tuple))))
+
+
+def jit(
+    func: Any = None,
+    *,
+    out_idx: Any = None,
+    target: Any = None,
+    target_host: Any = None,
+    execution_backend: Any = None,
+    verbose: bool = False,
+    pass_configs: Any = None,
+    debug_root_path: Any = None,
+    compile_flags: Any = None,
+    device: Optional[str] = None,
+    **_: Any,
+) -> Any:
+    """Marks a function: ``@tilelang.jit`` or ``@tilelang.jit(out_idx=[-1])``. See :class:`JITFunction` and
+    :func:`compile`.
+    """
+    import sys
+
+    caller = sys._getframe(1).f_locals
+    settings = {"out_idx": out_idx, "target": target, "device": device}
+
+    def mark(marked: Callable[..., Any]) -> JITFunction:
+        return JITFunction(marked, settings, caller)
+
+    return mark if func is None else mark(func)
+
+
+lazy_jit = jit
+
+
+# -- which kind of function it is
+
+
+def is_kernel_itself(function: Any) -> bool:
+    """Whether T.Kernel, T.const or T.empty stand in the function itself and not in one that it defines."""
+    return any(
+        isinstance(n, ast.Call) and getattr(n.func, "attr", "") in ("Kernel", "const", "empty")
+        for n in _own_nodes(Source(function).tree)
+    )
+
+
+def declared_tensors(function: Any) -> List[str]:
+    """Parameters that a statement of the body declares: ``A: T.Tensor(…)``."""
+    names = set(inspect.signature(function).parameters)
+    return [
+        n.target.id
+        for n in _own_nodes(Source(function).tree)
+        if isinstance(n, ast.AnnAssign) and isinstance(n.target, ast.Name) and n.value is None and n.target.id in names
+    ]
+
+
+def _own_nodes(tree: ast.FunctionDef) -> List[ast.AST]:
+    """Nodes of a function's body without those of functions defined inside it."""
+    found: List[ast.AST] = []
+    rest: List[ast.AST] = list(tree.body)
+    while rest:
+        node = rest.pop()
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            continue
+        found.append(node)
+        rest.extend(ast.iter_child_nodes(node))
+    return found

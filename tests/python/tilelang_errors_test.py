@@ -1,0 +1,108 @@
+"""TileLang's style: mistakes are shown where they stand, arrays that do not fit are named, one meaning whatever is
+called around it.
+"""
+
+import os
+import sys
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from tilelang_test import TileLangCase
+
+import numpy
+
+import kernels_tilelang as kernels
+import kernels_tilelang_wrong as wrong
+from kiln import errors, tilelang
+import kiln.tilelang.language as T
+from kiln.language import KernelError
+
+
+class Mistakes(TileLangCase):
+    def test_every_kind_is_located_and_hinted(self):
+        with open(wrong.__file__) as file:
+            lines = file.read().splitlines()
+        for name, (function, message, hint) in wrong.EXPECTED.items():
+            with self.subTest(name):
+                first = function.kernel_function.__code__.co_firstlineno
+                marked = next(n for n in range(first, len(lines) + 1) if "# here" in lines[n - 1])
+                with self.assertRaises(KernelError) as caught:
+                    tilelang.compile(function)
+                error = caught.exception
+                self.assertIn(message, str(error))
+                self.assertIn(hint, error.hint)
+                self.assertEqual((error.file, error.line), (wrong.__file__, marked), str(error))
+
+    def test_names_without_meaning_say_what_to_do(self):
+        from kiln.tilelang import _absent
+
+        for name, (what, instead) in _absent.ABSENT.items():
+            self.assertTrue(what and instead, name)
+            self.assertTrue(callable(getattr(T, name)), name)
+
+    def test_functions_of_other_kinds(self):
+        with self.assertRaisesRegex(TypeError, "what T.prim_func marks"):
+            tilelang.compile(lambda A: None)
+
+        @tilelang.jit
+        def returns_nothing(n):
+            return n
+
+        with self.assertRaisesRegex(TypeError, "returns what T.prim_func marks"):
+            returns_nothing(3)
+        with self.assertRaisesRegex(ValueError, "out_idx names parameter 7"):
+            tilelang.compile(wrong.EXPECTED["typo"][0], out_idx=[7])
+
+
+class Arguments(TileLangCase):
+    def test_wrong_arrays_are_named(self):
+        add = kernels.add(8, 8, 8, 8, "float32")
+        x = self.normals(8, 8)
+        for arguments, said in (
+            ((x,), "the argument Y is missing"),
+            ((x, x[:4]), "Y: expected 8 along axis 0"),
+            ((x, x.astype("f8")), "Y: expected elements of f32"),
+            ((x, x[0]), "Y: expected 2 axes"),
+            ((x, 3.0), "Y: expected an array"),
+            ((x, x, x, x), "takes 2 arguments"),
+        ):
+            with self.assertRaises(errors.InvalidArgument) as caught:
+                add(*arguments)
+            self.assertIn(said, str(caught.exception))
+
+    def test_sizes_that_do_not_fit(self):
+        a, b = self.halves(32, 16), self.halves(32, 16)
+        with self.assertRaises(KernelError) as caught:
+            kernels.gemm_bias_relu(a, b, self.halves(16), 32, 32, 16)
+        self.assertIn("axis 0 of B is 16, and that of the array that is passed 32", str(caught.exception))
+        with self.assertRaises(KernelError) as caught:
+            kernels.gemm_bias_relu.compile(M=32, N=32, rows=32, cols=32, depth=16)
+        self.assertIn("the size K is not known", str(caught.exception))
+
+    def test_results_are_as_the_arguments_are(self):
+        x = self.normals(8, 8)
+        add = kernels.add(8, 8, 8, 8, "float32")
+        self.assertIsInstance(add(x, x), numpy.ndarray)
+        mine = self.client.from_numpy(x)
+        result = add(mine, mine)
+        self.assertEqual(type(result), type(mine))
+        numpy.testing.assert_array_equal(result.numpy(), x + x)
+
+    def test_the_same_call_is_compiled_once(self):
+        self.assertIs(kernels.add(8, 8, 8, 8, "float32"), kernels.add(8, 8, 8, 8, "float32"))
+        self.assertIsNot(kernels.add(8, 8, 8, 8, "float32"), kernels.add(8, 8, 8, 8, "float16"))
+
+    def test_profiler(self):
+        kernel = kernels.add(8, 8, 8, 8, "float32")
+        profiler = kernel.get_profiler(tensor_supply_type=tilelang.TensorSupplyType.Normal)
+        profiler.assert_allclose(lambda a, b: a + b)
+        self.assertGreater(profiler.do_bench(), 0)
+        with self.assertRaisesRegex(AssertionError, "result 0: "):
+            profiler.assert_allclose(lambda a, b: a - b)
+        self.assertIn("define", kernel.get_kernel_source())
+        self.assertTrue(kernel.check()["passed"])
+
+
+if __name__ == "__main__":
+    unittest.main()
