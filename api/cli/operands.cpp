@@ -181,7 +181,8 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   const auto& tensors = run.outcome["tensors"];
   KILN_CHECK(check_names(run.named.inputs, tensors, "--input", false));
   KILN_CHECK(check_names(run.named.outputs, tensors, "--output", false));
-  KILN_TRY(run.operands, prepare_operands(context, run.named, options.seed, run.outcome.value("program", "the kernel"), run.outcome));
+  const std::string name = run.outcome.value("program", "the kernel");
+  KILN_TRY(run.operands, prepare_operands(context, run.named, options.seed, name, run.outcome));
   return run;
 }
 
