@@ -261,7 +261,7 @@ Result<Json> Trial::run(const std::string& where) {
   Named named;
   named.inputs = named.outputs = Json::object();
   named.scalars = plan_.scalars;
-  KILN_TRY(operands_, prepare_operands(context_, named, plan_.words.seed, sides_.a.known_as, a_.compiled["tensors"]));
+  KILN_TRY(operands_, prepare_operands(context_, named, plan_.words.seed, sides_.a.known_as, a_.compiled));
   Json row{{"device", device_},
            {"target", a_.compiled["target"]},
            {"emulated", emulated_},

@@ -90,9 +90,10 @@ Result<Json> scalar_values(Context& context, const std::vector<std::string>& wor
 }
 
 Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed, const std::string& program,
-                                              const Json& tensors) {
+                                              const Json& compiled) {
+  const auto& tensors = compiled["tensors"];
   KILN_CHECK(check_names(named.scalars, tensors, "--scalar", true));
-  KILN_CHECK(check_memory(program, tensors, Json::array()));
+  KILN_CHECK(check_memory(program, tensors, compiled.value("workspace", Json::array())));
   std::vector<Operand> operands;
   for (const auto& tensor : tensors) {
     Operand operand;
@@ -199,9 +200,8 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   const auto& tensors = run.outcome["tensors"];
   KILN_CHECK(check_names(run.named.inputs, tensors, "--input", false));
   KILN_CHECK(check_names(run.named.outputs, tensors, "--output", false));
-  KILN_CHECK(check_memory(run.outcome.value("program", "the kernel"), tensors, run.outcome.value("workspace", Json::array())));
-  KILN_TRY(run.operands,
-            prepare_operands(context, run.named, options.seed, run.outcome.value("program", "the kernel"), tensors));
+  const std::string name = run.outcome.value("program", "the kernel");
+  KILN_TRY(run.operands, prepare_operands(context, run.named, options.seed, name, run.outcome));
   return run;
 }
 

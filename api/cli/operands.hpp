@@ -46,10 +46,10 @@ struct Operand {
   protocol::Json value;
 };
 
-// The arguments of a kernel whose answer has these `tensors`, filled and registered: those of --input from files, else
-// seeded normals (integers: -8 to 8), outputs full of NaN. `program`: its name, for errors.
+// The arguments of the kernel that `compiled`, the service's answer, is about, filled and registered: those of --input
+// from files, else seeded normals (integers: -8 to 8), outputs full of NaN. `program`: its name, for errors.
 Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed,
-                                              const std::string& program, const protocol::Json& tensors);
+                                              const std::string& program, const protocol::Json& compiled);
 // What to compile for to run on a device: its own target, an emulated card's as its name gives it.
 Result<std::string> device_target(Context& context, const std::string& device);
 

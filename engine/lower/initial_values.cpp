@@ -135,7 +135,7 @@ class Walk {
     return std::any_of(items_set_.begin(), items_set_.end(), [&](const bound::MapItem* item) {
       return item->target == access.integer && !item->where &&
              std::equal(item->indices.begin(), item->indices.end(), access.args.begin(), access.args.end(),
-                        [&](const ExprPtr& x, const ExprPtr& y) { return same_expression(*x, *y) && is_fixed(*x, map); });
+                        [&](const auto& x, const auto& y) { return same_expression(*x, *y) && is_fixed(*x, map); });
     });
   }
   // Whether the map writes the item's tile with this item's indices only, and all of it, before it sets any of it under

@@ -299,7 +299,8 @@ void Generator::place() {
 void Generator::count() {
   const char* const kinds[] = {"add", "max", "min", "xor", "or", "and"};
   add(std::string("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"atomic\": \"") +
-      kinds[more_() % 6] + "\", \"to\": \"Count[(i * 3 + j) % 4]\", \"value\": \"cast(i + j * 2 + bid.x, i32)\"" + (sums_ ? "" : where()) + "}]}");
+      kinds[more_() % 6] + "\", \"to\": \"Count[(i * 3 + j) % 4]\", \"value\": \"cast(i + j * 2 + bid.x, i32)\"" +
+      (sums_ ? "" : where()) + "}]}");
 }
 
 // Loops and conditions whose bounds are elements.

@@ -50,6 +50,28 @@ TEST(ConditionalSets, RaceWhereTwoHold) {
   }
 }
 
+// Histogram[i % 2] += 1 where i < 5, what it was into Y[i]: 0 where nothing was done, although that element is not.
+TEST(ConditionalSets, AtomicsCountWhereTheyHold) {
+  Builder b;
+  const int counts = b.tensor("Counts", DType::i32, {2}, Access::readwrite);
+  const int y = b.tensor("Y", DType::i32, {8}, Access::readwrite), i = b.variable("i");
+  const int old = b.variable("old", DType::i32);
+  const auto I = b.var(i);
+  auto update = Builder::set_global(counts, {operation(Op::mod, {I, integer(2)})}, integer(1, DType::i32));
+  update.atomic = tile::AtomicOp::add;
+  update.old = old;
+  update = where(update, operation(Op::lt, {I, integer(5)}));
+  b.add(bound::Map{{i}, {8}, {update, Builder::set_global(y, {I}, b.var(old))}});
+  Buffers buffers(b.program);
+  buffers.set(counts, {10, 20});
+  const auto status = buffers.run();
+  ASSERT_TRUE(status) << text_of(status);
+  EXPECT_EQ(buffers.all(counts), (std::vector<double>{13, 22}));
+  const auto seen = buffers.all(y);
+  EXPECT_EQ((std::vector<double>(seen.begin() + 5, seen.end())), (std::vector<double>{0, 0, 0}));
+  EXPECT_GE(seen[0], 10);
+}
+
 // The condition itself reads: an element that another iteration sets is a race whether or not the item happens.
 TEST(ConditionalSets, ConditionsAreReads) {
   Builder b;

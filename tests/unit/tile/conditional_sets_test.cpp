@@ -67,6 +67,19 @@ TEST(ConditionalSets, IndicesMayLeaveAndIterationsMayMeet) {
   EXPECT_NE(refused(R"json({"set": "t[0, 0]", "value": "1.0"})json").find("write the same element"), std::string::npos);
 }
 
+TEST(ConditionalSets, AtomicsMayHaveOne) {
+  const std::string some = printed(R"json(
+    {"atomic": "add", "to": "D[0, 0]", "value": "1.0", "old": "o", "where": "i < j"},
+    {"set": "t[i, j]", "value": "o"})json");
+  EXPECT_NE(some.find("let o = atomic add D[0, 0], 1.0:f32 where i < j"), std::string::npos) << some;
+  // One that never happens leaves the old value, 0.
+  const std::string never = printed(R"json(
+    {"atomic": "add", "to": "D[0, 0]", "value": "1.0", "old": "o", "where": "i > 8"},
+    {"set": "t[i, j]", "value": "o"})json");
+  EXPECT_EQ(never.find("atomic"), std::string::npos) << never;
+  EXPECT_NE(never.find("t[i, j] = 0.0:f32"), std::string::npos) << never;
+}
+
 TEST(ConditionalSets, Mistakes) {
   EXPECT_NE(refused(R"json({"set": "t[i, j]", "value": "1.0", "where": "i"})json").find("a condition is a boolean"),
             std::string::npos);
