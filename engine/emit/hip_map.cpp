@@ -43,8 +43,9 @@ Status print_atomic(Context& context, const bound::MapItem& item, const MapPoint
   if (tensor.elements_span() == 0) return ok();
   const bool half = dtype_bytes(tensor.dtype) == 2;
   if (half && (tensor.align_bytes < 4 || tensor.elements_span() % 2 != 0))
-    return Error(ErrorCode::unsupported, "not yet: an atomic on " + tensor.name + ", whose 16-bit elements do not fill words: "
-                                         "its base must be aligned to 4 bytes and its elements an even number");
+    return Error(ErrorCode::unsupported,
+                 "not yet: an atomic on " + tensor.name + ", whose 16-bit elements do not fill words: its base must be "
+                 "aligned to 4 bytes and its elements an even number");
   std::string compare;
   if (item.compare) {
     KILN_TRY(const Text text, render(context, *item.compare, &point));
@@ -53,9 +54,9 @@ Status print_atomic(Context& context, const bound::MapItem& item, const MapPoint
   KILN_TRY(const ElementPlace place, tensor_place(context, tensor, item.indices, &point));
   const std::string name = tensor.dtype == DType::bf16 ? "atomic_add_bf16"
                                                        : atomic_function(item.atomic) + ("<" + type + ">");
-  context.line((place.mask.empty() ? "" : "if (" + place.mask + ") ") + (item.old >= 0 ? old + " = " : "") + name + "(p" +
-               std::to_string(item.target) + ", " + cast_to("i64", place.offset) + ", " + cast_to(type, value) + compare +
-               ");");
+  const std::string guard = place.mask.empty() ? "" : "if (" + place.mask + ") ";
+  context.line(guard + (item.old >= 0 ? old + " = " : "") + name + "(p" + std::to_string(item.target) + ", " +
+               cast_to("i64", place.offset) + ", " + cast_to(type, value) + compare + ");");
   return ok();
 }
 

@@ -120,7 +120,8 @@ class Rewriter {
       current = target;
       turn = 1 - turn;
     }
-    decisions_.push_back({"scan", from.name, std::to_string(steps) + " steps through local memory, distances doubling"});
+    decisions_.push_back(
+        {"scan", from.name, std::to_string(steps) + " steps through local memory, distances doubling"});
   }
   ExprPtr combined(const bound::Scan& scan, int tile, const std::vector<ExprPtr>& at, std::int64_t distance,
                    std::int64_t extent) const {

@@ -142,10 +142,9 @@ template <bool scaled> bool Machine::update_tensor(const Instruction& in, const 
   if constexpr (scaled) {
     const double before = tensor.scale ? tensor.scale[at] : 0.0, with = book_.scales[static_cast<std::size_t>(in.a)];
     book_.scales[static_cast<std::size_t>(in.to)] = before;
+    const double sum = before + with + std::fabs(value.real) + (before == 0 ? std::fabs(old.real) : 0);
     if (tensor.scale && is_float(tensor.tensor->dtype))
-      tensor.scale[at] = in.atomic == tile::AtomicOp::add
-                             ? finite_scale(before + with + std::fabs(value.real) + (before == 0 ? std::fabs(old.real) : 0))
-                             : std::max(before, with);
+      tensor.scale[at] = in.atomic == tile::AtomicOp::add ? finite_scale(sum) : std::max(before, with);
   }
   return true;
 }

@@ -188,8 +188,9 @@ class Survey {
     double k = 1;
     for (std::size_t i = 0; i < map.index.size(); ++i)
       if (!mentions(item, Expr::Kind::variable, map.index[i])) k *= static_cast<double>(map.extent[i]);
-    for (std::int64_t axis = 0; axis < 3; ++axis)
-      if (!mentions(item, Expr::Kind::block, axis)) k *= static_cast<double>(launch_->grid[static_cast<std::size_t>(axis)].value());
+    for (std::size_t axis = 0; axis < 3; ++axis)
+      if (!mentions(item, Expr::Kind::block, static_cast<std::int64_t>(axis)))
+        k *= static_cast<double>(launch_->grid[axis].value());
     for (const auto& loop : loops_) k *= std::max(1.0, loop.trips);
     spec_.k = std::max(spec_.k, static_cast<std::int64_t>(std::min(k, 1e15)));
     spec_.accumulator_unit = std::max(spec_.accumulator_unit, unit_roundoff(type));

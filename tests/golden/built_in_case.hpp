@@ -31,8 +31,10 @@ inline std::string file_text(const std::string& path) {
   return text.str();
 }
 
-inline Result<lower::Lowered> lowered_case(const BuiltInCase& one, const target::Target& target) {
-  const auto path = std::string(KILN_SOURCE_DIR) + "/kernels/programs/" + one.program + ".json";
+// `folder`: where the program's file is, from the source's root.
+inline Result<lower::Lowered> lowered_case(const BuiltInCase& one, const target::Target& target,
+                                           const std::string& folder = "kernels/programs") {
+  const auto path = std::string(KILN_SOURCE_DIR) + "/" + folder + "/" + one.program + ".json";
   KILN_TRY(auto program, tile::read_program(file_text(path)));
   for (auto& symbol : program.symbols) {
     const auto found = one.dynamic.find(symbol.name);

@@ -1,4 +1,4 @@
-"""The language's programs (tests/differential/language) through the daemon: on the host, and on emulated cards with every check on."""
+"""The language's programs (tests/differential/language) through the daemon: on the host and on emulated cards."""
 
 import json
 import os
@@ -21,8 +21,9 @@ class Language(ServiceCase):
     def check(self, device, *more):
         for program, *words in cases():
             with self.subTest(device=device, program=program, words=words):
-                done = self.service.kiln("--json", "run", os.path.join(FOLDER, program + ".json"), "--device", device, "--set", *words, "--check",
-                                         *more, check=0)
+                path = os.path.join(FOLDER, program + ".json")
+                done = self.service.kiln("--json", "run", path, "--device", device, "--set", *words, "--check", *more,
+                                         check=0)
                 report = json.loads(done.stdout)
                 self.assertTrue(report["check"]["passed"], report["check"])
 

@@ -168,7 +168,8 @@ Map read_map(ReadContext& context, FieldReader& fields) {
   if (!body) return map;
   if (body->kind != JsonNode::Kind::array || body->items.empty()) {
     context.mistake(fields.pointer("body"), "a map's body is an array of items",
-                    "{\"set\": …, \"value\": …}, {\"let\": …, \"value\": …} or {\"atomic\": …, \"to\": …, \"value\": …}",
+                    "{\"set\": …, \"value\": …}, {\"let\": …, \"value\": …} or "
+                    "{\"atomic\": …, \"to\": …, \"value\": …}",
                     body->kind == JsonNode::Kind::array ? "an empty array" : describe(*body));
     return map;
   }

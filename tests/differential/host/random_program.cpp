@@ -268,8 +268,8 @@ void Generator::output(const Tile& out, const std::string& type, const std::stri
 // Rows of Y that elements choose.
 void Generator::gather() {
   const Tile& tile = tiles_[more_() % tiles_.size()];
-  add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"let\": \"row\", \"value\": "
-      "\"min(max(cast(I[(i + j) % 4], index), 0), M - 1)\"}, {\"set\": \"" +
+  add("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": ["
+      "{\"let\": \"row\", \"value\": \"min(max(cast(I[(i + j) % 4], index), 0), M - 1)\"}, {\"set\": \"" +
       tile.name + "[i, j]\", \"value\": \"cast(Y[row, min(j, N - 1)], " + tile.type + ")\"}]}");
 }
 
@@ -280,8 +280,8 @@ void Generator::scan() {
   prologue_ += "\n    {\"op\": \"fill\", \"tile\": \"scanned\", \"value\": \"1\"},";
   const char* const kinds[] = {"max", "min", "sum", "prod"};
   const std::string kind = kinds[more_() % (is_real(from.type) ? 2 : 4)];
-  add("{\"op\": \"scan\", \"kind\": \"" + kind + "\", \"from\": \"" + from.name + "\", \"to\": \"scanned\", \"axis\": " +
-      std::to_string(more_() % 2) + (more_() % 2 == 0 ? ", \"reverse\": true}" : "}"));
+  add("{\"op\": \"scan\", \"kind\": \"" + kind + "\", \"from\": \"" + from.name +
+      "\", \"to\": \"scanned\", \"axis\": " + std::to_string(more_() % 2) + (more_() % 2 == 0 ? ", \"reverse\": true}" : "}"));
   add("{\"op\": \"copy\", \"from\": \"scanned\", \"to\": \"" + from.name + "\"}");
 }
 
@@ -364,7 +364,8 @@ RandomProgram Generator::make() {
     {"op": "let", "name": "near", "value": "min(max(far + cast(I[bid.y % 4], index), -2), 5)"},)json" : "";
   result.text =
       "{\"kiln\": \"tile/1\", \"name\": \"random\", \"symbols\": [\"M\", \"N\"],\n  \"params\": [" +
-      param("X", x_type, "read") + ", " + param("Y", y_type, "read") + ", " + param("Out", out_type, "write") + index + count +
+      param("X", x_type, "read") + ", " + param("Y", y_type, "read") + ", " + param("Out", out_type, "write") + index +
+      count +
       "],\n  \"tunables\": {\"BM\": {\"default\": \"" + number(1, 40) + "\"}, \"BN\": {\"default\": \"" +
       number(1, 70) + "\"}, \"BK\": {\"default\": \"" + number(1, 50) +
       "\"}},\n  \"launches\": [{\"grid\": [\"ceildiv(N, BN)\", \"ceildiv(M, BM)\"], \"threads\": \"1\", \"body\": [" +

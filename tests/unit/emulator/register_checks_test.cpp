@@ -163,9 +163,9 @@ TEST(RegisterChecks, RegistersOfPairsThatAreChosen) {
   EXPECT_EQ(wave.finds(zeros('v', 0, 2) + both), "v3");
   EXPECT_EQ(wave.finds(zeros('v', 0, 2) + "v_pk_mul_f32 v[4:5], v[0:1], v[2:3] op_sel_hi:[1,0]\n"), "");
   EXPECT_EQ(wave.finds(zeros('v', 0, 1) + zeros('v', 3, 3) + "v_pk_add_f32 v[4:5], v[0:1], v[2:3] op_sel:[0,1]\n"), "");
-  EXPECT_EQ(wave.finds("s_mov_b32 s2, 0\n" + zeros('v', 0, 1) + "v_pk_fma_f32 v[4:5], v[0:1], s[2:3], v[0:1] op_sel_hi:[1,0,1]\n"),
-            "");
-  EXPECT_EQ(wave.finds("s_mov_b32 s2, 0\n" + zeros('v', 0, 1) + "v_pk_fma_f32 v[4:5], v[0:1], s[2:3], v[0:1]\n"), "s3");
+  const std::string low = "s_mov_b32 s2, 0\n" + zeros('v', 0, 1), sum = "v_pk_fma_f32 v[4:5], v[0:1], s[2:3], v[0:1]";
+  EXPECT_EQ(wave.finds(low + sum + " op_sel_hi:[1,0,1]\n"), "");
+  EXPECT_EQ(wave.finds(low + sum + "\n"), "s3");
 }
 
 TEST(RegisterChecks, ReadsOfOneLane) {

@@ -70,8 +70,10 @@ TEST(InterpretedAtomics, BesidePlainAccessesAreFound) {
   const struct { std::string body, message; } cases[] = {
       {map(R"({"atomic": "add", "to": "C[0]", "value": "x[i]"})") + R"(, {"op": "copy", "from": "x", "to": "C[0:]"})",
        "race between blocks: block (1, 0, 0) writes C[0]"},
-      {map(R"({"atomic": "add", "to": "C[i]", "value": "x[i]"}, {"let": "v", "value": "C[3 - i]"})"), "race in a map: "},
-      {map(R"({"set": "C[i]", "value": "x[i]"}, {"atomic": "add", "to": "C[3 - i]", "value": "x[i]"})"), "race in a map: "},
+      {map(R"({"atomic": "add", "to": "C[i]", "value": "x[i]"}, {"let": "v", "value": "C[3 - i]"})"),
+       "race in a map: "},
+      {map(R"({"set": "C[i]", "value": "x[i]"}, {"atomic": "add", "to": "C[3 - i]", "value": "x[i]"})"),
+       "race in a map: "},
       {R"({"op": "copy", "from": "C[0:]", "to": "y"}, )" + map(R"({"atomic": "add", "to": "C[i]", "value": "x[i]"})"),
        "race between blocks: block (1, 0, 0) reads C[0]"}};
   for (const auto& one : cases) {

@@ -30,8 +30,9 @@ TEST(Atomics, AreWrittenCanonically) {
       R"json({"old": "o", "value": "t[i,j]", "atomic": "max", "to": "D[i,j]"})json")));
   ASSERT_TRUE(program) << to_text(program.error());
   const auto text = tile::write_program(*program);
-  const std::string item = "\"atomic\": \"max\",\n              \"to\": \"D[i, j]\",\n              \"value\": \"t[i, j]\",\n"
-                           "              \"old\": \"o\"";
+  const std::string line = "\n              ";
+  const std::string item = "\"atomic\": \"max\"," + line + "\"to\": \"D[i, j]\"," + line + "\"value\": \"t[i, j]\"," +
+                           line + "\"old\": \"o\"";
   EXPECT_NE(text.find(item), std::string::npos) << text;
   const auto again = tile::read_program(text);
   ASSERT_TRUE(again) << to_text(again.error());

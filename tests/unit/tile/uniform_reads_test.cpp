@@ -14,8 +14,8 @@ std::string with_indices(const std::string& statements) {
   return text;
 }
 std::string copying(const std::string& lets, const std::string& start) {
-  return with_indices(R"json([{"op": "alloc", "name": "a", "space": "shared", "dtype": "f16", "shape": [64, 64]},)json" + lets +
-                      R"json({"op": "copy", "from": ")json" + start + R"json(", "to": "a"}])json");
+  return with_indices(R"json([{"op": "alloc", "name": "a", "space": "shared", "dtype": "f16", "shape": [64, 64]},)json" +
+                      lets + R"json({"op": "copy", "from": ")json" + start + R"json(", "to": "a"}])json");
 }
 
 TEST(UniformReads, DecideStartsBoundsAndConditions) {
@@ -48,7 +48,8 @@ TEST(UniformReads, OfTensorsThatTheLaunchDoesNotWrite) {
   const std::string lets = R"json({"op": "let", "name": "p", "value": "cast(P[0], index)"},)json";
   EXPECT_TRUE(bind_text(copying(lets, "A[p:, 0:]")));
   const auto written = bind_text(
-      copying(lets + R"json({"op": "map", "index": ["i"], "extent": [4], "body": [{"set": "P[i]", "value": "1"}]},)json",
+      copying(lets + R"json({"op": "map", "index": ["i"], "extent": [4], "body": [
+                              {"set": "P[i]", "value": "1"}]},)json",
               "A[p:, 0:]"));
   ASSERT_FALSE(written);
   const auto* found = find(written.error(), "a let reads 'P', which this launch writes");
