@@ -184,6 +184,7 @@ TEST(DynamicSymbols, WithValuesIsTheStaticProgram) {
 
 TEST(DynamicSymbols, EncodeAndDecode) {
   Text text;
+  text.symbols = R"({"S": {"dynamic": true, "max": 1000000}})";
   text.shape = R"(["S if S < 100 else S + 1", 64])";
   const auto program = bound_text(text, {{"S", "5"}});
   ASSERT_TRUE(program) << to_text(program.error());
