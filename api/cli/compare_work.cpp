@@ -142,7 +142,8 @@ Work work_of(const bound::Program& program) {
     for (int point = 0; point < int(points); ++point) {
       std::vector<double> block;
       for (int axis = 0, rest = point; axis < 3; ++axis, rest /= points_an_axis)
-        block.push_back(std::floor(double(grid[std::size_t(axis)] - 1) * (rest % points_an_axis) / (points_an_axis - 1)));
+        block.push_back(std::floor(double(grid[std::size_t(axis)] - 1) * (rest % points_an_axis) /
+                                   (points_an_axis - 1)));
       const auto there = BlockWalk(launch, block).run();
       work.products += there.products * blocks / points;
       work.elements += there.elements * blocks / points;

@@ -357,6 +357,12 @@ class Python(CompareCase):
         self.assertEqual([row["size"] for row in rows], ["TILE=16", "TILE=32"])
         self.assertNotEqual(rows[0]["a"]["key"], rows[1]["a"]["key"])
 
+    def test_a_size_that_sets_nothing_is_refused(self):
+        self.file("kernels.py", KERNELS % "UNUSED = 1")
+        words = [self.kernels + ":plain", self.kernels + ":padded", "--device", "emu:gfx942", "--over", "UNUSED=1,2"]
+        said = self.service.kiln("compare", *words, check=1).stderr
+        self.assertIn("A and B are the same programs at UNUSED=1 and at UNUSED=2: it sets nothing in them", said)
+
     def test_what_python_says_is_shown(self):
         for spec, words, said in (
             ("missing", [], "no kernel missing"),

@@ -25,8 +25,8 @@ class ArraySpec:
 
     @property
     def memory(self) -> Optional[int]:
-        """Elements from the first to the last in memory, None where they are the shape's."""
-        return None if self.strides is None else 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides))
+        """Elements from the first to the last in memory, None where they are the shape's, or an axis runs backwards."""
+        return None if self.strides is None or min(self.strides) < 0 else 1 + sum((n - 1) * s for n, s in zip(self.shape, self.strides))
 
     def __repr__(self) -> str:
         return "%s[%s]" % (self.dtype, ", ".join(map(str, self.shape)))

@@ -323,8 +323,8 @@ class CompiledKernel:
                     continue
                 value = getattr(values[argument], "kiln_array", values[argument])
                 shape = tuple(self._extent(n) for n in param.shape)
-                if param.mode == "flat" and param.memory is not None:
-                    value, shape = memory_of(argument, value), (param.memory,)
+                if param.mode == "flat":
+                    value, shape = memory_of(argument, value), shape if param.memory is None else (param.memory,)
                 arguments[name] = staged.array(argument, value, tensor["dtype"], shape, tensor["access"] != "read")
             with self._located():
                 result = act(arguments)

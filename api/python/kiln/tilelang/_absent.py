@@ -62,8 +62,8 @@ _NAMES = (
     (
         _MATRIX,
         """wgmma_gemm tcgen05_gemm tcgen05_gemm_blockscaled tcgen05_mma_arrive tcgen05_cp_warpx4
-                 tcgen05_sf_warp_transpose mma_gemm_blockscaled alloc_tmem ptx_mma ptx_ldmatrix mma_store mma_fill tvm_mfma
-                 tvm_mfma_store dp4a alloc_wgmma_desc""",
+                 tcgen05_sf_warp_transpose mma_gemm_blockscaled alloc_tmem ptx_mma ptx_ldmatrix mma_store mma_fill
+                 tvm_mfma tvm_mfma_store dp4a alloc_wgmma_desc""",
     ),
     (
         _SHUFFLE,

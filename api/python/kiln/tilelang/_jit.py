@@ -337,7 +337,8 @@ class JITFunction:
         made = self.function(*args, **kwargs)
         if not isinstance(made, PrimFunc):
             raise TypeError(
-                "%s returned %r; a function marked @tilelang.jit returns what T.prim_func marks, or holds T.Kernel itself"
+                "%s returned %r; a function marked @tilelang.jit returns what T.prim_func marks, "
+                "or holds T.Kernel itself"
                 % (self.__name__, made)
             )  # type: ignore[attr-defined]
         kernel = JITKernel(made, self.settings["out_idx"], place)

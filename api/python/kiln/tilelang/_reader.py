@@ -195,7 +195,8 @@ class TileReader(Control):
         if expr.shape not in ((), (1,)) or expr.level == ELEMENT or self._written(expr):
             raise Mistake(
                 "this is known only from elements of a tile, or of a tensor that this kernel writes: %s" % expr.text,
-                "bounds, branches and places of copies come from sizes, block positions, and elements of tensors that are only read",
+                "bounds, branches and places of copies come from sizes, block positions, and elements of tensors "
+                "that are only read",
             )
         return self.let(expr, name)
 

@@ -170,7 +170,8 @@ class TileSpecializer(Specializer):
         if annotation.dtype is None:
             raise Mistake(
                 "elements of %s are not supported yet" % canonical(str(annotation.given)),
-                "there are float64, float32, float16, bfloat16, the integers of 8 to 64 bits, and bool; packed types are read from uint8",
+                "there are float64, float32, float16, bfloat16, the integers of 8 to 64 bits, and bool; "
+                "packed types are read from uint8",
             )
         return self.tensor(name, annotation, spec if isinstance(spec, ArraySpec) else None)
 
