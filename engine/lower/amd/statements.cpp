@@ -256,15 +256,24 @@ bool replicated(const layout::RegLayout& layout) {
   return false;
 }
 
+// The axis of what an item sets whose index says where nothing is set: the others of one value lose theirs.
+std::size_t guarded_axis(const Subject& subject, const bound::MapItem& item) {
+  if (item.tensor) return 0;
+  const auto& shape = subject.tile(item.target).shape;
+  const auto axis = std::find_if(shape.begin(), shape.end(), [](std::int64_t extent) { return extent != 1; });
+  return axis == shape.end() ? 0 : static_cast<std::size_t>(axis - shape.begin());
+}
+
 // Sets nothing at points that are not the map's: under a condition that says so, or at the index -1, where checked
 // writes are dropped.
-void set_only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded, bound::MapItem& item) {
+void set_only_inside(const bound::Map& map, const std::vector<std::int64_t>& padded, std::size_t axis,
+                     bound::MapItem& item) {
   const auto inside = inside_condition(map.index, map.extent, padded);
   if (item.where) {
     item.where = make_node(bound::Expr::Kind::binary, DType::boolean, {inside, item.where}, 0, Op::logical_and);
     return;
   }
-  bound::ExprPtr& index = item.indices.front();
+  bound::ExprPtr& index = item.indices[axis];
   index = make_node(bound::Expr::Kind::select, DType::index, {inside, index, bound::make_integer(-1)});
 }
 
@@ -317,7 +326,7 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
   }
   BoundsOfMap bounds(subject, inside);
   for (bound::MapItem item : map.body) {
-    if (padded && item.let < 0) set_only_inside(map, made.extent, item);
+    if (padded && item.let < 0) set_only_inside(map, made.extent, guarded_axis(subject, item), item);
     bounds.item(item);
     bound::MapItem one = item;
     one.value = rewrite(item.value, moved);
@@ -326,7 +335,10 @@ Status Builder::translate_map(const bound::Map& map, kernel::Body& to) {
     for (auto& index : one.indices) index = rewrite(index, moved);
     if (item.let < 0 && !item.tensor) {
       const auto at = moved.find(item.target);
+      const auto axis = guarded_axis(subject, item);
+      const auto guarded = one.indices[axis];
       one.indices = unit_indices_dropped(subject.tile(item.target).shape, std::move(one.indices));
+      if (padded && !item.where) one.indices[axis] = guarded;
       if (at == moved.end()) one.indices = storage_indices(item.target, std::move(one.indices));
       one.target = at == moved.end() ? storage_of(item.target) : at->second;
     }
