@@ -47,7 +47,8 @@ PairedRatio paired_ratio(const std::vector<double>& a, const std::vector<double>
 }
 
 Verdict verdict_of(const PairedRatio& ratio) {
-  const bool faster = ratio.q1 > 1 && ratio.ratio > 1, slower = ratio.q3 < 1 && ratio.ratio < 1;
+  const bool steady = ratio.ratio >= ratio.q1 && ratio.ratio <= ratio.q3;
+  const bool faster = steady && ratio.q1 > 1, slower = steady && ratio.q3 < 1;
   const int agreeing = faster ? ratio.faster : ratio.slower;
   if (!(faster || slower) || two_sided_chance(ratio.rounds, agreeing) >= chance_max) return Verdict::no_difference;
   return faster ? Verdict::faster : Verdict::slower;

@@ -26,7 +26,8 @@ enum class Verdict { faster, slower, no_difference };
 // Equal indexes mean the same round; times are positive, as many of one as of the other, at least one.
 PairedRatio paired_ratio(const std::vector<double>& a, const std::vector<double>& b);
 
-// Faster or slower only if the quartiles of the rounds' ratios leave 1 out, and if so many rounds agree as two equal
+// Faster or slower only if the quartiles of the rounds' ratios leave 1 out and the medians' ratio lies between them (where it does
+// not, the rounds tell of the machine and not of the sides), and if so many rounds agree as two equal
 // sides would in less than 2 of 100 comparisons (sign test, two-sided: all of 7, all of 9, 10 of 11). The quartiles
 // alone leave 1 out in more than a tenth of the comparisons of a program with itself.
 Verdict verdict_of(const PairedRatio& ratio);

@@ -342,17 +342,23 @@ class Tune {
 
   // ---- the end ------------------------------------------------------------------------------------------------------
 
-  // Over the rounds that both have.
+  // Of medians over the rounds that both have; 0 where there are none.
+  static double ratio_between(const jit::TuneRow& a, const jit::TuneRow& b) {
+    const auto rounds = static_cast<std::ptrdiff_t>(std::min(a.times_ms.size(), b.times_ms.size()));
+    if (rounds == 0) return b.cycles > 0 ? a.cycles / b.cycles : 0;
+    const double against = quartiles({b.times_ms.begin(), b.times_ms.begin() + rounds}).median;
+    return against > 0 ? quartiles({a.times_ms.begin(), a.times_ms.begin() + rounds}).median / against : 0;
+  }
+
   [[nodiscard]] double ratio_of(const Trial& trial) const {
-    const auto& baseline = trials_.all[trials_.baseline].row;
-    if (record_.ranked_by == ranked_by_work) return baseline.cycles > 0 ? trial.row.cycles / baseline.cycles : 0;
-    const auto rounds = std::min(trial.row.times_ms.size(), baseline.times_ms.size());
-    if (rounds == 0) return 0;
-    const auto first = [&](const std::vector<double>& times) {
-      return quartiles({times.begin(), times.begin() + static_cast<std::ptrdiff_t>(rounds)}).median;
-    };
-    const double against = first(baseline.times_ms);
-    return against > 0 ? first(trial.row.times_ms) / against : 0;
+    return ratio_between(trial.row, trials_.all[trials_.baseline].row);
+  }
+
+  // One that left early had the baseline's first rounds alone: it is compared with the best, and through it with the
+  // baseline.
+  [[nodiscard]] double ratio_by(const Trial& trial, const Trial& best) const {
+    if (trial.row.times_ms.size() >= best.row.times_ms.size()) return ratio_of(trial);
+    return ratio_between(trial.row, best.row) * ratio_of(best);
   }
 
   [[nodiscard]] double rank_of(const Trial& trial) const {
@@ -379,7 +385,7 @@ class Tune {
       return error;
     }
     for (auto& trial : trials_.all) {
-      if (trial.checked) trial.row.ratio = ratio_of(trial);
+      if (trial.checked) trial.row.ratio = ratio_by(trial, *best);
       if (!trial.open()) continue;
       const bool behind = record_.ranked_by == ranked_by_work && rank_of(trial) > rank_of(*best);
       trial.row.verdict = &trial == best ? TuneVerdict::best : behind ? TuneVerdict::slower : TuneVerdict::equal;

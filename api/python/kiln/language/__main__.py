@@ -6,6 +6,7 @@ import argparse
 import importlib.util
 import json
 import os
+import re
 import sys
 from typing import Any, Dict, List, Tuple
 
@@ -86,15 +87,27 @@ def settings(kernel: Kernel, module: Any, given: Dict[str, str]) -> Tuple[Dict[s
     """Constants of the kernel (parameters, and the file's own numbers, which are replaced), and values of symbols."""
     constants: Dict[str, Any] = {}
     symbols: Dict[str, Any] = {}
+    replaced = False
     for name, text in given.items():
         value = parse_value(text)
         if name in kernel._signature.parameters:
             constants[name] = value
         elif isinstance(getattr(module, name, None), (int, float, str, bool, constexpr)):
             setattr(module, name, value)
+            replaced = True
         else:
             symbols[name] = value
+    if replaced:
+        kernel.read_annotations_again()
     return constants, symbols
+
+
+def split_spec(spec: str) -> Tuple[str, str]:
+    """``FILE.py:FUNCTION`` as its two parts; the second one may be missing."""
+    found = re.fullmatch(r"(.+\.py)(?::(\w+))?", spec)
+    if found is None:
+        raise errors.InvalidArgument("%s: expected FILE.py or FILE.py:FUNCTION" % spec)
+    return found.group(1), found.group(2) or ""
 
 
 def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], target: str) -> Dict[str, Any]:
@@ -132,9 +145,9 @@ def main(arguments: List[str]) -> int:
                          help="a constant of the kernel or of its file, a symbol's value; seq: of the sequence axis")
     command.add_argument("--target", default="gfx942", help="the target whose facts the kernel asks for")
     given = parser.parse_args(arguments)
-    path, _, name = given.kernel.partition(".py")
     try:
-        result = emit(path + ".py", name.lstrip(":"), pairs(given.arg, "--arg"), pairs([x for group in given.set for x in group], "--set"), given.target)
+        path, name = split_spec(given.kernel)
+        result = emit(path, name, pairs(given.arg, "--arg"), pairs([x for group in given.set for x in group], "--set"), given.target)
     except errors.KilnError as error:
         print(str(error) if isinstance(error, KernelError) else "error: " + str(error), file=sys.stderr)
         return 1

@@ -13,7 +13,7 @@ from ._arguments import ArraySpec, Staged, memory_of, spec_of
 from ._errors import KernelError, Place
 from ._report import Explanation, Profile
 from ._source import Source
-from ._specialize import Program, Specializer, annotations_of
+from ._specialize import Program, Specializer, annotations_of, annotations_read
 from ._types import Buffer, as_dtype, constexpr
 
 _client_lock = threading.Lock()
@@ -147,6 +147,11 @@ class Kernel:
         if not hasattr(self, "_known_annotations"):
             self._known_annotations = annotations_of(Source(self.kernel_function))
         return self._known_annotations
+
+    def read_annotations_again(self) -> None:
+        """Evaluates the parameters' annotations as the module's names mean now. For kernels of a module, not of a function."""
+        self.kernel_function.__annotations__.update(annotations_read(Source(self.kernel_function)))
+        self.__dict__.pop("_known_annotations", None)
 
     # -- programs
 

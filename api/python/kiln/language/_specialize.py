@@ -390,6 +390,13 @@ def annotations_of(source: Source) -> Dict[str, Any]:
     return found
 
 
+def annotations_read(source: Source) -> Dict[str, Any]:
+    """The parameters' annotations, evaluated anew from the source."""
+    arguments = source.tree.args
+    every = arguments.posonlyargs + arguments.args + arguments.kwonlyargs
+    return {a.arg: _evaluated(ast.unparse(a.annotation), source) for a in every if a.annotation is not None}
+
+
 def _evaluated(text: str, source: Source) -> Any:
     names = dict(source.function.__globals__)
     names.update(source._names)
