@@ -26,8 +26,9 @@ std::int64_t occupancy(const Metadata& kernel) {
 }
 
 bool same_tile(const Metadata& a, const Metadata& b) {
-  const bool grids = std::equal(a.launches.begin(), a.launches.end(), b.launches.begin(), b.launches.end(),
-                                [](const auto& x, const auto& y) { return bound::values(x.grid) == bound::values(y.grid); });
+  const bool grids =
+      std::equal(a.launches.begin(), a.launches.end(), b.launches.begin(), b.launches.end(),
+                 [](const auto& x, const auto& y) { return bound::values(x.grid) == bound::values(y.grid); });
   return grids && std::equal(a.shared_tiles.begin(), a.shared_tiles.end(), b.shared_tiles.begin(),
                              b.shared_tiles.end(), [](const auto& x, const auto& y) {
                                return x.launch == y.launch && x.shape == y.shape && x.dtype == y.dtype;

@@ -19,8 +19,10 @@ namespace {
 using jit::quartiles, jit::TuneVerdict;
 
 constexpr int compiles_in_flight_max = 16;
-constexpr double round_ms = 8;             // a round's launches of one candidate, where it is short: the least counts
-constexpr std::size_t launches_max = 20;   // of one candidate in a round
+// A round's launches of one candidate, of which the least counts: about so long, but some also where the first was
+// slow, which may have been another process's doing.
+constexpr double round_ms = 8, long_launch_ms = 100;
+constexpr std::size_t launches_min = 3, launches_max = 20;
 constexpr auto keep_every = std::chrono::milliseconds(500);
 
 bool is_emulated(const std::string& device) { return device.starts_with("emu:"); }
@@ -288,9 +290,11 @@ class Tune {
       bench_->restore_read_ones();
       const auto end = bench_->launch(trial->kernel, limits_);
       KILN_TRY(const bool ran, took_place(*trial, end));
-      if (ran)
-        trial->launches = std::clamp<std::size_t>(
-            static_cast<std::size_t>(round_ms / std::max(end.report.duration_ms, 1e-3)), 1, launches_max);
+      if (!ran) continue;
+      const double ms = std::max(end.report.duration_ms, 1e-3);
+      trial->launches = ms > long_launch_ms
+                            ? 1
+                            : std::clamp(static_cast<std::size_t>(round_ms / ms), launches_min, launches_max);
     }
     return ok();
   }
@@ -425,10 +429,12 @@ Result<std::string> device_class_of(jit::Session& session, const std::string& de
 
 namespace {
 
-// Sizes stand still while candidates are compared: dynamic symbols are what the request sets. The digest is another one, since
-// compiles are known by it.
+// Sizes stand still while candidates are compared: dynamic symbols are what the request sets. The digest is another
+// one, since compiles are known by it.
 void stand_still(std::shared_ptr<const tile::Program>& program, Digest& digest) {
-  if (!program || std::none_of(program->symbols.begin(), program->symbols.end(), [](const auto& s) { return s.dynamic; })) return;
+  if (!program ||
+      std::none_of(program->symbols.begin(), program->symbols.end(), [](const auto& s) { return s.dynamic; }))
+    return;
   auto made = std::make_shared<tile::Program>(*program);
   for (auto& symbol : made->symbols) symbol.dynamic = false;
   program = std::move(made);

@@ -311,7 +311,7 @@ class Faults(TuningCase):
 
 class Interrupted(TuningCase):
     # Rounds of some 100 ms, seven of them at least: much is left when the first is told.
-    SIZE = {"M": 8, "N": 4096, "K": 4096, "dtype": "f32"}
+    SIZE = {"M": 7, "N": 4096, "K": 4096, "dtype": "f32"}
     REQUEST = {"program": "gemm", "set": SIZE, "rounds_max": 10000, "candidates": [
         {"set": {"BM": 8, "BN": n, "BK": k}} for n in (64, 128) for k in (64, 128)]}
 

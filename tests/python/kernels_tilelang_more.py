@@ -290,3 +290,44 @@ def twice_as_tall(cols):
                     Y[2 * i + 1, j * cols + c] = T.if_then_else(i < half, X[i, j * cols + c] * 2, 0)
 
     return kernel
+
+
+@tilelang.jit
+def grouped_scale(X, S, starts, padded, lengths, block=8):
+    """Rows in groups, each times its group's number; blocks belong to one group."""
+    N = T.const("N")
+    groups, total = len(lengths), sum(lengths)
+    blocks = sum((n + block - 1) // block for n in lengths)
+    X: T.Tensor((total, N), T.float32)
+    S: T.Tensor((groups,), T.float32)
+    starts: T.Tensor((groups + 1,), T.int32)
+    padded: T.Tensor((groups,), T.int32)
+    Y = T.empty((total, N), T.float32)
+    with T.Kernel(blocks, threads=64) as b:
+        group = T.alloc_var(T.int32)
+        group = 0
+        for g in range(groups):
+            group = T.if_then_else(b * block >= padded[g], g, group)
+        first = b * block - padded[group] + starts[group]
+        x = T.alloc_shared((block, N), T.float32)
+        T.copy(X[first : first + block, :], x)
+        for i, j in T.Parallel(block, N):
+            if first + i < starts[group + 1]:
+                Y[first + i, j] = x[i, j] * S[group]
+    return Y
+
+
+@tilelang.jit(out_idx=[-1])
+def one_element(m):
+    @T.prim_func
+    def kernel(X: T.Tensor((m,), "float32"), Y: T.Tensor((m,), "float32")):
+        with T.Kernel(m, threads=64) as b:
+            x = T.alloc_shared((1,), "float32")
+            y = T.alloc_shared((1, 1), "float32")
+            for i in T.Parallel(1):
+                x[i] = X[b + i]
+            for i, j in T.Parallel(1, 1):
+                y[i, j] = x[i + j] * 2
+            T.copy(y[0, :], Y[b])
+
+    return kernel

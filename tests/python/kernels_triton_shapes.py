@@ -135,6 +135,27 @@ def both_ways(p_ptr, x_ptr, c_ptr, BM: tl.constexpr, BK: tl.constexpr):
 
 
 @triton.jit
+def kept_transposed(x_ptr, y_ptr, N: tl.constexpr):
+    """The transposed tile is what x was when it was transposed."""
+    at = tl.arange(0, N)
+    x = tl.load(x_ptr + at[:, None] * N + at[None, :])
+    turned = tl.trans(x)
+    x += 1.0
+    for _ in range(2):
+        x += 1.0
+    tl.store(y_ptr + at[:, None] * N + at[None, :], turned)
+    tl.store(y_ptr + N * N + at[:, None] * N + at[None, :], x)
+
+
+@triton.jit
+def hashed(out_ptr, N, BLOCK: tl.constexpr):
+    """Arithmetic that wraps in 32 bits, of an index that does not."""
+    at = tl.arange(0, BLOCK)
+    mixed = at.to(tl.uint32) * 2654435761
+    tl.store(out_ptr + at, (mixed ^ (mixed >> 16)) * 2246822519, mask=at < N)
+
+
+@triton.jit
 def prefetched(a_ptr, b_ptr, c_ptr, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
     """b lies transposed; the next tiles are loaded before the present ones are multiplied."""
     ms = tl.arange(0, BM)
@@ -198,3 +219,13 @@ def ragged(x_ptr, begins_ptr, y_ptr, N, BM: tl.constexpr, BN: tl.constexpr):
                 mask=(rows[:, None] < length) & (columns[None, :] < N),
                 other=0.0)
     tl.store(y_ptr + (tl.program_id(0) * BM + rows[:, None]) * N + columns[None, :], x, mask=columns[None, :] < N)
+
+
+@triton.jit
+def described(a_tiles, b_tiles, c_tiles, K):
+    """Descriptors that the host made; b lies transposed."""
+    row, column = tl.program_id(0) * 32, tl.program_id(1) * 32
+    acc = tl.zeros((32, 32), dtype=tl.float32)
+    for k in range(0, K, 32):
+        acc = tl.dot(a_tiles.load([row, k]), b_tiles.load([column, k]).T, acc)
+    c_tiles.store([row, column], acc.to(tl.float16))

@@ -115,6 +115,22 @@ class Others(TileLangCase):
         for target in OTHERS:
             kernels.running_sums.compile(M=4, N=33, target=target)
 
+    def test_groups(self):
+        lengths = [5, 16, 1, 9]
+        starts = numpy.cumsum([0] + lengths).astype("int32")
+        padded = numpy.cumsum([0] + [(n + 7) // 8 * 8 for n in lengths[:-1]]).astype("int32")
+        x, scale = self.normals(sum(lengths), 12), self.normals(4)
+        for device in DEVICES:
+            found = kernels.grouped_scale(x, scale, starts, padded, lengths, device=device)
+            self.close(found, x * numpy.repeat(scale, lengths)[:, None], 1e-6)
+        for target in OTHERS:
+            kernels.grouped_scale.compile(N=12, lengths=lengths, target=target)
+
+    def test_loops_of_one_iteration(self):
+        x = self.normals(5)
+        for device in DEVICES:
+            numpy.testing.assert_array_equal(kernels.one_element(5, device=device)(x), x * 2)
+
     def test_strides(self):
         x, y = self.normals(24, 40), self.normals(40, 30)
         for device in DEVICES:
@@ -129,7 +145,7 @@ class Others(TileLangCase):
         for m, n in ((6, 50), (1, 3)):
             x = self.normals(m, n)
             wanted = numpy.zeros((2 * m, n), "f8")
-            wanted[0::2], wanted[1:m // 2 * 2:2] = x, x[:m // 2] * 2
+            wanted[0::2], wanted[1 : m // 2 * 2 : 2] = x, x[: m // 2] * 2
             for device in DEVICES:
                 self.close(kernels.twice_as_tall(32, device=device)(x), wanted, 1e-6)
 

@@ -109,6 +109,17 @@ class Shapes(TritonCase):
             for own in self.run_everywhere(shapes.both_ways, (1,), (p, x, wanted * 0), BM=m, BK=k):
                 numpy.testing.assert_array_equal(own[2], wanted)
 
+    def test_a_transposed_tile_stays_what_it_was(self):
+        x = self.normals(32, 32)
+        for own in self.run_everywhere(shapes.kept_transposed, (1,), (x, numpy.zeros((2, 32, 32), "f4")), N=32):
+            numpy.testing.assert_array_equal(own[1][0], x.T)
+            numpy.testing.assert_allclose(own[1][1], x + 3, rtol=1e-6)
+
+    def test_unsigned_arithmetic_wraps(self):
+        mixed = numpy.arange(100, dtype="u4") * numpy.uint32(2654435761)
+        for own in self.run_everywhere(shapes.hashed, (1,), (numpy.zeros(100, "u4"), 100), BLOCK=128):
+            numpy.testing.assert_array_equal(own[0], (mixed ^ (mixed >> numpy.uint32(16))) * numpy.uint32(2246822519))
+
     def test_tiles_loaded_one_iteration_ahead(self):
         a, b = (self.random.integers(-4, 5, s).astype("float16") for s in ((64, 96), (32, 96)))
         for own in self.run_everywhere(shapes.prefetched, (1, ), (a, b, numpy.zeros((64, 32), "f4"), 96),
@@ -188,6 +199,27 @@ class Views(TritonCase):
 
 
 class Launches(TritonCase):
+    def test_transposed_arrays_are_the_memory_that_they_lie_in(self):
+        a, b = self.normals(100, 70, dtype="float16"), self.normals(72, 70, dtype="float16")
+        c = numpy.zeros((72, 100), "f2")
+        for device in ("host", "emu:gfx942"):
+            kernels.matmul[(4,)](a, b.T, c.T, 100, 72, 70, 70, 1, 1, 70, 1, 100, ACTIVATION="", device=device)
+            numpy.testing.assert_allclose(c.T, a.astype("f4") @ b.T.astype("f4"), rtol=2e-3, atol=2e-2)
+            c[...] = 0
+        with self.assertRaisesRegex(errors.InvalidArgument, "runs backwards"):
+            kernels.vector_add[(1,)](a[::-1], a, a.copy(), 100, BLOCK=128)
+
+    def test_descriptors_made_by_the_host(self):
+        a, b = self.normals(100, 70, dtype="float16"), self.normals(72, 70, dtype="float16")
+        c = numpy.zeros((100, 72), "f2")
+        describe = triton.tools.tensor_descriptor.TensorDescriptor
+        for device in ("host", "emu:gfx942"):
+            tiles = (describe(a, [100, 70], [70, 1],
+                              [32, 32]), describe.from_tensor(b, [32, 32]), describe.from_tensor(c, [32, 32]))
+            shapes.described[(4, 3)](*tiles, 70, device=device)
+            numpy.testing.assert_allclose(c, a.astype("f4") @ b.T.astype("f4"), rtol=2e-3, atol=2e-2)
+            c[...] = 0
+
     def test_heuristics_are_computed_at_each_launch(self):
         @triton.heuristics({"BLOCK": lambda args: triton.next_power_of_2(args["count"])})
         @triton.jit

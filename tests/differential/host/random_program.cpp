@@ -298,6 +298,8 @@ void Generator::place() {
 // Updates of few elements by all blocks, in an order that cannot matter.
 void Generator::count() {
   const char* const kinds[] = {"add", "max", "min", "xor", "or", "and"};
+  lets_.clear();  // of an earlier map
+  let_types_.clear();
   add(std::string("{\"op\": \"map\", \"index\": [\"i\", \"j\"], \"extent\": [\"BM\", \"BN\"], \"body\": [{\"atomic\": \"") +
       kinds[more_() % 6] + "\", \"to\": \"Count[(i * 3 + j) % 4]\", \"value\": \"cast(i + j * 2 + bid.x, i32)\"" +
       (sums_ ? "" : where()) + "}]}");

@@ -44,7 +44,7 @@ TEST(Atomics, MistakesAreLocated) {
       {R"({"atomic": "add", "to": "t[i, j]", "value": "1.0"})", "/to", "'t' is a tile"},
       {R"({"atomic": "add", "to": "C[i, j]", "value": "1.0"})", "/to", "'C' is updated by an atomic"},
       {R"({"atomic": "or", "to": "D[i, j]", "value": "1.0"})", "/atomic", "atomic or on f32"},
-      {R"({"atomic": "add", "to": "D[i, j]", "value": "cast(1, f16)"})", "/value", "the value is f16"},
+      {R"json({"atomic": "add", "to": "D[i, j]", "value": "cast(1, f16)"})json", "/value", "the value is f16"},
       {R"({"atomic": "cas", "to": "D[i, j]", "value": "1.0"})", "", "compare"},
       {R"({"atomic": "add", "to": "D[i, j]", "value": "1.0", "compare": "1.0"})", "/compare", "compare"},
       {R"({"atomic": "sub", "to": "D[i, j]", "value": "1.0"})", "/atomic", ""},

@@ -12,7 +12,7 @@ struct Text {
   std::string symbols = R"({"S": {"dynamic": true}})";
   std::string tunables = R"("BM": {"default": "64 if S <= 4096 else 128"})";
   std::string constraints;
-  std::string shape = R"(["S", 64])", tile = R"(["BM", 64])", grid = R"(["ceildiv(S, BM)"])", threads = "256";
+  std::string shape = R"(["S", 64])", tile = R"(["BM", 64])", grid = R"json(["ceildiv(S, BM)"])json", threads = "256";
   std::string statements;
   [[nodiscard]] std::string json() const {
     return R"({"kiln": "tile/1", "name": "twice", "symbols": )" + symbols + R"(, "params": [
@@ -116,7 +116,7 @@ TEST(DynamicSymbols, HaveTheirPlaces) {
                  "known when the kernel is compiled", hint);
   expect_mistake(with(R"({"op": "for", "var": "k", "to": "S", "kind": "unrolled", "body": []})"), at,
                  "an unrolled loop has bounds", "leave out");
-  EXPECT_TRUE(with(R"({"op": "for", "var": "k", "to": "S", "step": 2, "body": [{"op": "fill", "tile": "x", "value": "cast(S, f32)"}]})"));
+  EXPECT_TRUE(with(R"json({"op": "for", "var": "k", "to": "S", "step": 2, "body": [{"op": "fill", "tile": "x", "value": "cast(S, f32)"}]})json"));
   EXPECT_TRUE(with(R"({"op": "if", "condition": "S > 5", "then": [{"op": "fill", "tile": "x", "value": 1}]})"));
 }
 
@@ -164,8 +164,8 @@ TEST(DynamicSymbols, AGridBeyondTheLimitsIsFoundAtTheLaunch) {
 // Putting values in gives what binding a static symbol would have given.
 TEST(DynamicSymbols, WithValuesIsTheStaticProgram) {
   Text text;
-  text.statements = R"({"op": "let", "name": "rest", "value": "S - bid.x * BM"},
-    {"op": "if", "condition": "rest < BM && S > 3", "then": [{"op": "fill", "tile": "x", "value": "cast(S, f32)"}]},)";
+  text.statements = R"json({"op": "let", "name": "rest", "value": "S - bid.x * BM"},
+    {"op": "if", "condition": "rest < BM && S > 3", "then": [{"op": "fill", "tile": "x", "value": "cast(S, f32)"}]},)json";
   Text known = text;
   known.symbols = R"({"S": {}})";
   const auto program = bound_text(text, {{"BM", "64"}});
@@ -184,6 +184,7 @@ TEST(DynamicSymbols, WithValuesIsTheStaticProgram) {
 
 TEST(DynamicSymbols, EncodeAndDecode) {
   Text text;
+  text.symbols = R"({"S": {"dynamic": true, "max": 1000000}})";
   text.shape = R"(["S if S < 100 else S + 1", 64])";
   const auto program = bound_text(text, {{"S", "5"}});
   ASSERT_TRUE(program) << to_text(program.error());
@@ -215,7 +216,9 @@ TEST(DynamicSymbols, DamagedBytesAreRefusedOrSound) {
     ++survived;
     for (const std::int64_t s : {0, 1, 100}) {
       const auto made = bound::with_values(*decoded, bound::SymbolValues(decoded->symbols.size(), s));
-      if (made) EXPECT_TRUE(bound::check(*made)) << "seed " << seed << " step " << i;
+      if (made) {
+        EXPECT_TRUE(bound::check(*made)) << "seed " << seed << " step " << i;
+      }
     }
   }
   EXPECT_GT(survived, 0);

@@ -31,7 +31,10 @@ TEST(ProgramPage, EveryExampleIsTrue) {
     if (whole) {  // its own symbols
       bindings.set.clear();
       std::int64_t size = 100;
-      for (const auto& symbol : program->symbols) bindings.set[symbol.name] = std::to_string(size -= 10);
+      for (const auto& symbol : program->symbols) {
+        size -= 10;
+        bindings.set[symbol.name] = std::to_string(size / symbol.multiple_of * symbol.multiple_of);
+      }
     }
     for (const char* target : {"gfx942", "gfx1100", "host:avx2"}) {
       const auto bound = bind(*program, bindings, target);

@@ -183,7 +183,9 @@ class Control(Reader):
         zeros = ast.copy_location(ast.Constant(0 if len(over.extents) == 1 else (0,) * len(over.extents)), node)
         first: ast.stmt = ast.copy_location(ast.Assign([node.target], zeros), node)
         variable = ast.copy_location(ast.Name(self.builder.claim("once"), ast.Store()), node)
-        super().parallel_loop(ast.copy_location(ast.For(variable, node.iter, [first] + node.body, []), node), Parallel((1,)))
+        super().parallel_loop(
+            ast.copy_location(ast.For(variable, node.iter, [first] + node.body, []), node), Parallel((1,))
+        )
 
 
 def _step_of(body: List[ast.stmt], name: str) -> Optional[ast.expr]:

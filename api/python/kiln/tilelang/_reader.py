@@ -8,6 +8,7 @@ from typing import Any, Dict, List, Optional
 
 from ..language._arithmetic import Mistake, cast, index_of, is_number
 from ..language._expr import ELEMENT, STATIC, UNIFORM, Expr, Param, Poly, Region, Tile, index_expr
+from ..language._loops import Range
 from ..language._memory import _spread
 from ..language._operations import dims
 from ..language._tilelang import Access, Decoded, Variable
@@ -53,6 +54,33 @@ class TileReader(Control):
         return eval(
             compile(ast.Expression(node), self.frame.source.file, "eval"), names
         )  # noqa: S307 - the author's own function
+
+    def eval_ListComp(self, node: Any) -> Any:
+        """A list of values over what is known when the kernel is read."""
+        names, found = dict(self.frame.names), []
+
+        def over(generators: List[ast.comprehension]) -> None:
+            if not generators:
+                found.append(self.eval(node.elt))
+                return
+            values = self.eval(generators[0].iter)
+            values = self._values_now(values) if isinstance(values, Range) else values
+            if not isinstance(values, (list, tuple, range)):
+                self.fail(
+                    "a comprehension over what is not known now",
+                    node,
+                    "T.serial, or a list of the Python code around the kernel",
+                )
+            for value in values:
+                self.bind(generators[0].target, value)
+                if all(self._known_or_operand(self.eval(test)) for test in generators[0].ifs):
+                    over(generators[1:])
+
+        over(node.generators)
+        self.frame.names = names
+        return found
+
+    eval_GeneratorExp = eval_ListComp
 
     def eval_Call(self, node: ast.Call) -> Any:
         function = self._operation(node.func)

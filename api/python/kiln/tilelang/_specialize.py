@@ -17,10 +17,9 @@ from ._prim_func import PrimFunc, is_tensor
 from ._reader import TileReader
 from ._types import Size, Tensor, canonical
 
-
-_EXTENT_MAX = 2**31 - 1    # of the program format: an extent, blocks along an axis
-_ELEMENTS_MAX = 2**58      # elements of a tensor of 8 bytes that stay below the format's 2^62 bytes
-_BLOCKS_MAX = 2**40        # blocks of a launch
+_EXTENT_MAX = 2**31 - 1  # of the program format: an extent, blocks along an axis
+_ELEMENTS_MAX = 2**58  # elements of a tensor of 8 bytes that stay below the format's 2^62 bytes
+_BLOCKS_MAX = 2**40  # blocks of a launch
 
 
 class TileBuilder(Builder):
