@@ -42,6 +42,8 @@ Result<LaunchSizes> sizes_at(const Metadata& metadata, std::span<const std::int6
 
 Result<Metadata> with_values(const Metadata& metadata, std::span<const std::int64_t> symbols) {
   KILN_TRY(auto sizes, sizes_at(metadata, symbols));
+  if (!metadata.symbols.empty() && !metadata.workspaces.empty())
+    return Error(ErrorCode::unsupported, "not yet: a capture of a kernel that has dynamic symbols and a workspace");
   Metadata made = metadata;
   made.symbols.clear();
   made.tensors = std::move(sizes.tensors);

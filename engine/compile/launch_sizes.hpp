@@ -17,7 +17,7 @@ struct LaunchSizes {
 Result<LaunchSizes> sizes_at(const Metadata& metadata, std::span<const std::int64_t> symbols);
 
 // The kernel as one of known sizes, for the same object: what was a dynamic symbol is an i32 scalar behind the tensors.
-// Errors: as sizes_at.
+// Errors: as sizes_at; unsupported for a kernel with workspaces, whose arguments lie between the two.
 Result<Metadata> with_values(const Metadata& metadata, std::span<const std::int64_t> symbols);
 // Such a scalar's bytes, as launches take them.
 Bytes symbol_argument(std::int64_t value);

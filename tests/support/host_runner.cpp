@@ -157,7 +157,8 @@ std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t s
 }
 
 std::string differences(HostRunner& runner, const bound::Program& compiled, const std::vector<Bytes>& tensors,
-                        bool check_races, const bound::SymbolValues& symbols) {
+                        bool check_races, const bound::SymbolValues& symbols,
+                        std::optional<device::KernelId> loaded) {
   const auto known = bound::with_values(compiled, symbols);
   if (!known) return to_text(known.error());
   const bound::Program& program = *known;
@@ -169,7 +170,8 @@ std::string differences(HostRunner& runner, const bound::Program& compiled, cons
   std::vector<std::vector<double>> scale;
   if (auto status = reference::run(program, arguments, options, &scale); !status)
     return "interpreter: " + to_text(status.error());
-  const auto got = runner.run_once(compiled, tensors, symbols);
+  const auto got = loaded ? runner.run_loaded(*loaded, compiled, tensors, symbols)
+                          : runner.run_once(compiled, tensors, symbols);
   if (!got) return "host: " + to_text(got.error());
   std::ostringstream out;
   const auto spec = reference::tolerance_of(program);

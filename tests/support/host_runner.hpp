@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -54,8 +55,10 @@ class HostRunner {
 // ones).
 std::vector<Bytes> random_tensors(const bound::Program& program, std::uint64_t seed, double scale = 1.0);
 
-// What host and interpreter disagree about, or "" when all outputs are within PROGRAM.md's tolerance.
+// What host and interpreter disagree about, or "" when all outputs are within PROGRAM.md's tolerance. `loaded`: the program,
+// which is compiled else.
 std::string differences(HostRunner& runner, const bound::Program& program, const std::vector<Bytes>& tensors,
-                        bool check_races = false, const bound::SymbolValues& symbols = {});
+                        bool check_races = false, const bound::SymbolValues& symbols = {},
+                        std::optional<device::KernelId> loaded = {});
 
 }  // namespace kiln::test
