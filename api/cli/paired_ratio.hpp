@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-namespace kiln::cli {
+#include "engine/base/statistics.hpp"
 
-// The value below which the share `q` of the values lies, interpolated. `values`: at least one.
-double quantile(std::vector<double> values, double q);
+namespace kiln::cli {
 
 struct Spread {
   double median = 0, q1 = 0, q3 = 0;

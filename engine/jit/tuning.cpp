@@ -2,17 +2,13 @@
 
 #include <algorithm>
 
+#include "engine/base/statistics.hpp"
+
 namespace kiln::jit {
 
 Quartiles quartiles(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  const auto at = [&](double part) {
-    const double place = part * static_cast<double>(values.size() - 1);
-    const auto below = static_cast<std::size_t>(place);
-    const auto above = std::min(below + 1, values.size() - 1);
-    return values[below] + (place - static_cast<double>(below)) * (values[above] - values[below]);
-  };
-  return {at(0.25), at(0.5), at(0.75)};
+  std::sort(values.begin(), values.end());  // once for all three
+  return {quantile(values, 0.25), quantile(values, 0.5), quantile(values, 0.75)};
 }
 
 const char* tune_verdict_name(TuneVerdict verdict) {

@@ -158,9 +158,12 @@ Status Machine::scan_row(const bound::Scan& scan, std::int64_t first, std::int64
   return {};
 }
 
-Status Machine::run_node(const bound::Scan& scan) {
-  const auto& shape = tiles_[static_cast<std::size_t>(scan.from)].tile->shape;
-  const auto axis = static_cast<std::size_t>(scan.axis);
+namespace {
+
+// Calls `row(first, place, stride)` for every row of a tile along `axis`: its first element, its own place in a tile
+// without the axis, the distance between neighbours in it.
+template <class Row>
+Status each_row(const std::vector<std::int64_t>& shape, std::size_t axis, Budget& budget, const Row& row) {
   std::int64_t outer = 1, inner = 1;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (i < axis) outer *= shape[i];
@@ -168,28 +171,27 @@ Status Machine::run_node(const bound::Scan& scan) {
   }
   for (std::int64_t o = 0; o < outer; ++o)
     for (std::int64_t i = 0; i < inner; ++i) {
-      KILN_CHECK(budget_.spend(shape[axis]));
-      KILN_CHECK(scan_row(scan, o * shape[axis] * inner + i, inner));
+      KILN_CHECK(budget.spend(shape[axis]));
+      KILN_CHECK(row(o * shape[axis] * inner + i, o * inner + i, inner));
     }
   return {};
 }
 
+}  // namespace
+
+Status Machine::run_node(const bound::Scan& scan) {
+  const auto& shape = tiles_[static_cast<std::size_t>(scan.from)].tile->shape;
+  return each_row(shape, static_cast<std::size_t>(scan.axis), budget_,
+                  [&](std::int64_t first, std::int64_t, std::int64_t stride) { return scan_row(scan, first, stride); });
+}
+
 Status Machine::run_node(const bound::Reduce& reduce) {
   const auto& shape = tiles_[static_cast<std::size_t>(reduce.from)].tile->shape;
-  const auto axis = static_cast<std::size_t>(reduce.axis);
-  std::int64_t outer = 1, inner = 1;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (i < axis) outer *= shape[i];
-    if (i > axis) inner *= shape[i];
-  }
-  for (std::int64_t o = 0; o < outer; ++o)
-    for (std::int64_t i = 0; i < inner; ++i) {
-      KILN_CHECK(budget_.spend(shape[axis]));
-      const std::int64_t first = o * shape[axis] * inner + i, place = o * inner + i;
-      const bool finds = reduce.op == ReduceOp::argmax || reduce.op == ReduceOp::argmin;
-      KILN_CHECK(finds ? place_row(reduce, first, place, inner) : reduce_row(reduce, first, place, inner));
-    }
-  return {};
+  const bool finds = reduce.op == ReduceOp::argmax || reduce.op == ReduceOp::argmin;
+  return each_row(shape, static_cast<std::size_t>(reduce.axis), budget_,
+                  [&](std::int64_t first, std::int64_t place, std::int64_t stride) {
+                    return finds ? place_row(reduce, first, place, stride) : reduce_row(reduce, first, place, stride);
+                  });
 }
 
 }  // namespace kiln::reference

@@ -1,22 +1,13 @@
 #include "engine/tune/ranking.hpp"
 
 #include <algorithm>
-#include <cmath>
 
+#include "engine/base/statistics.hpp"
 #include "engine/jit/tuning.hpp"
 
 namespace kiln::tune {
 
 using jit::quartiles;
-
-double chance_of_heads(std::size_t rounds, std::size_t heads) {
-  double chance = 0, ways = 1;                    // ways to choose `taken` of `rounds`
-  for (std::size_t taken = 0; taken <= rounds; ++taken) {
-    if (taken >= heads) chance += ways;
-    ways *= static_cast<double>(rounds - taken) / static_cast<double>(taken + 1);
-  }
-  return std::ldexp(chance, -static_cast<int>(rounds));
-}
 
 bool certainly_slower(const std::vector<double>& a, const std::vector<double>& b) {
   const auto rounds = std::min(a.size(), b.size());

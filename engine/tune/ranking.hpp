@@ -14,9 +14,6 @@ inline constexpr double gap_factor = 1.5;
 // not.
 inline constexpr double sign_chance_max = 1.0 / 64, sign_chance_alone_max = 1.0 / 1024;
 
-// The chance that of `rounds` fair coins at least `heads` show heads.
-double chance_of_heads(std::size_t rounds, std::size_t heads);
-
 // Whether `a` is certainly slower than `b`; both hold one time a round, of the same rounds:
 //   from 3 rounds on, where a's least time is over 1.5 times b's greatest, or
 //   from 6 rounds on, where a's lower quartile is above b's upper quartile and a was slower in so many rounds that chance

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <random>
 
+#include "engine/base/statistics.hpp"
 #include "engine/jit/tuning.hpp"
 
 namespace kiln::tune {

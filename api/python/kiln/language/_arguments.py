@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Dict, List, Optional, Tuple
 
 from .. import errors
@@ -143,7 +144,7 @@ class Staged:
             raise errors.InvalidArgument("%s: expected an array of %s%s, found %s" % (name, dtype, list(shape), type(value).__name__))
         if spec.dtype != dtype and not (dtype == "bf16" and spec.dtype == "u16"):
             raise errors.InvalidArgument("%s: expected elements of %s, found %s; convert it: %s.astype(…)" % (name, dtype, spec.dtype, name))
-        if spec.shape != shape and _count(spec.shape) != _count(shape):
+        if spec.shape != shape and math.prod(spec.shape) != math.prod(shape):
             raise errors.InvalidArgument("%s: expected shape %s, found %s" % (name, list(shape), list(spec.shape)))
         if isinstance(value, Array):
             return value
@@ -173,10 +174,3 @@ class Staged:
         for array in self._own:
             array.free()
         self._own, self._back = [], []
-
-
-def _count(shape: Tuple[int, ...]) -> int:
-    total = 1
-    for n in shape:
-        total *= n
-    return total

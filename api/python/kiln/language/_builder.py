@@ -19,6 +19,20 @@ _RESERVED = frozenset(
 _FUNCTIONS = {"ceildiv": lambda a, b: -(-a // b) if b else 0, "min": min, "max": max, "true": True, "false": False}
 
 
+def value_at(poly: Union[int, Poly, str], known: Mapping[str, Any]) -> Optional[int]:
+    """The value of an index, or of a condition (0, 1), where `known` has all that it names; else None."""
+    if isinstance(poly, int):
+        return poly
+    text = str(poly).replace("&&", " and ").replace("||", " or ").replace("target.", "target_")
+    text = re.sub(r"!(?!=)", " not ", text)
+    names: Dict[str, Any] = {k.replace("target.", "target_"): v for k, v in known.items()}
+    names.update(_FUNCTIONS)
+    try:
+        return int(eval(text, {"__builtins__": {}}, names))  # noqa: S307 - text of our own making: numbers, operators, known names
+    except Exception:  # noqa: BLE001 - whatever names something that is not known
+        return None
+
+
 class Launch:
     """One launch: its grid, threads, tiles and statements."""
 
@@ -85,16 +99,7 @@ class Builder:
 
     def value_of(self, poly: Union[int, Poly, str]) -> Optional[int]:
         """An index's value for the sizes at hand, None if it names something else."""
-        if isinstance(poly, int):
-            return poly
-        text = str(poly).replace("&&", " and ").replace("||", " or ").replace("target.", "target_")
-        text = re.sub(r"!(?!=)", " not ", text)
-        names: Dict[str, Any] = {k.replace("target.", "target_"): v for k, v in self.known.items()}
-        names.update(_FUNCTIONS)
-        try:
-            return int(eval(text, {"__builtins__": {}}, names))  # noqa: S307 - text of our own making: numbers, operators, known names
-        except Exception:  # noqa: BLE001 - whatever names something that is not known
-            return None
+        return value_at(poly, self.known)
 
     def same(self, a: Dim, b: Dim) -> bool:
         """Whether two extents are equal: as polynomials, or for the sizes at hand, which the program then demands."""

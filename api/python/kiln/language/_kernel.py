@@ -10,6 +10,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
 from ._arguments import ArraySpec, Staged, memory_of, spec_of
+from ._builder import value_at
 from ._errors import KernelError, Place
 from ._report import Explanation, Profile
 from ._source import Source
@@ -218,18 +219,14 @@ def _key(specs: Mapping[str, Any], annotations: Mapping[str, Any]) -> Any:
 
 def _serves(program: Program, specs: Mapping[str, Any]) -> bool:
     """Whether a program that was read for other sizes is right for these: its demands on them hold."""
-    from ._builder import Builder
-
-    builder = Builder("check")
     try:
-        builder.known.update(bindings_of(program, specs, {}))
+        known = bindings_of(program, specs, {})
     except errors.InvalidArgument:
         return False
-    if any(symbol not in builder.known for symbol in program.json.get("symbols", {})):
+    if any(symbol not in known for symbol in program.json.get("symbols", {})):
         return False
-    for constraint in program.json.get("constraints", []):
-        if not builder.value_of(constraint):
-            return False
+    if not all(value_at(constraint, known) for constraint in program.json.get("constraints", [])):
+        return False
     for name, param in program.params.items():
         spec = specs.get(program.arguments[name])
         if isinstance(spec, ArraySpec) and any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(param.shape, spec.shape)):
@@ -339,13 +336,7 @@ class CompiledKernel:
             staged.free()
 
     def _extent(self, extent: Any) -> int:
-        if isinstance(extent, int):
-            return extent
-        from ._builder import Builder
-
-        builder = Builder("extent")
-        builder.known.update(self.bindings)
-        found = builder.value_of(extent)
+        found = value_at(extent, self.bindings)
         if found is None:
             raise errors.InvalidArgument("the extent %s is not known: not all of its sizes have a value" % extent)
         return found

@@ -7,7 +7,7 @@ from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from . import _scan
 from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
-from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, Transposed, index_expr
+from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, Transposed, index_expr, mentions
 from ._memory import MapScope, Memory, describe
 
 
@@ -220,7 +220,7 @@ class Loops(Memory):
     def _names_variable(self, value: Any, variable: str) -> bool:
         parts = [value.offset] if isinstance(value, Pointer) else value.offsets + [value.base] if isinstance(value, BlockPointer) else [value]
         for part in parts:
-            if isinstance(part, Expr) and (part.poly.mentions(variable) if part.poly is not None else _word_in(variable, part.text)):
+            if isinstance(part, Expr) and (part.poly.mentions(variable) if part.poly is not None else mentions(part.text, variable)):
                 return True
         return False
 
@@ -344,9 +344,3 @@ class _Gone:
 
 
 _GONE: Any = _Gone()
-
-
-def _word_in(word: str, text: str) -> bool:
-    from ._expr import mentions
-
-    return mentions(text, word)

@@ -389,10 +389,8 @@ def _reduction(name: str, kind: str) -> None:
     def run(t: Reader, input: Any, axis: Any = None, keep_dims: bool = False, return_indices: bool = False, **_: Any) -> Any:
         if is_number(input):
             return input
-        if return_indices:
-            hint = t.hint
-            return reduce(t, kind, input, axis, keep_dims), reduce(t, "arg" + kind, input, axis, keep_dims) if setattr(t, "hint", hint) is None else None
-        return reduce(t, kind, input, axis, keep_dims)
+        found = reduce(t, kind, input, axis, keep_dims)
+        return (found, reduce(t, "arg" + kind, input, axis, keep_dims)) if return_indices else found
 
 
 for _name, _kind in (("sum", "sum"), ("max", "max"), ("min", "min"), ("prod", "prod"), ("argmax", "argmax"), ("argmin", "argmin"), ("any", "any"), ("all", "all"),
