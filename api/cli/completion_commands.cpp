@@ -48,7 +48,7 @@ struct Values {
     }
   }
 };
-constexpr const char* program_commands[] = {"compile", "explain", "check", "show", "run", "profile", "compare", "report"};
+constexpr const char* program_commands[] = {"compile", "explain", "check", "show", "run", "profile", "compare", "report", "tune"};
 
 // Colons end words in bash: after "emu:" only what follows is the word.
 std::string bash_script(const std::vector<Node>& nodes, const Values& values) {

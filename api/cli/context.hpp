@@ -2,6 +2,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,6 +23,7 @@ struct Context {
   std::unique_ptr<Backend> backend;
   CaptureOptions capture;                  // by a flag; else by KILN_CAPTURE and KILN_CAPTURE_ON
   std::string source_file, source_text;   // the program file that errors point into
+  std::function<Error(Error)> located;     // puts errors where the user wrote the program, if that is a Python file
   bool wrong_usage = false;                // a mistake of the command line was found: `report` gives exit_usage
 
   Status configure();                      // loads the configuration once
@@ -33,16 +35,21 @@ struct Context {
   Result<client::Answer> ask_with_fds(const std::string& method, protocol::Json params, const std::vector<int>& fds = {});
 };
 
-// --set, --target, --layout, --align and the program's name: what compile, run, check, explain and others take.
+// --set, --target, --layout, --align, --arg and the program's name: what compile, run, check, explain and others take.
 struct KernelArguments {
   std::string program, target;
-  std::vector<std::string> set, layouts, align;
+  std::vector<std::string> set, layouts, align, types;
   bool must_hit = false, explain_key = false, untuned = false;
 
+  void add_program(CLI::App& command);  // the program, --set and --arg alone
   void add_to(CLI::App& command, const std::string& default_target);
-  // Parameters of kernel.compile. The program is a built-in's name or a file (or - for standard input).
+  // Parameters of kernel.compile. The program is a built-in's name, a file (or - for standard input) or a Python
+  // function, which is read for `target` and whose errors are then told by their place in its file.
   // Errors: usage_error for words that are no NAME=VALUE or name the same twice; the file's.
   Result<protocol::Json> params(Context& context) const;
+
+ private:
+  Status read_function(Context& context, protocol::Json& params) const;
 };
 // {NAME: VALUE} of a flag's words. Errors: usage_error, as above.
 Result<protocol::Json> name_values(Context& context, const std::vector<std::string>& words, const std::string& flag);

@@ -7,6 +7,7 @@
 #include "api/cli/source_text.hpp"
 #include "engine/base/fd.hpp"
 #include "engine/ir/target/target.hpp"
+#include "engine/ir/tile/program.hpp"
 
 namespace kiln::cli {
 
@@ -124,7 +125,9 @@ int check_command(Context& context, const KernelArguments& arguments, bool bound
     return answer->value("ok", false) ? exit_ok : exit_failed;
   }
   Json wrapped{{"message", ""}, {"data", {{"code", "program_invalid"}, {"diagnostics", (*answer)["diagnostics"]}}}};
-  for (const auto& d : protocol::error_from_json(wrapped).diagnostics) std::cout << render(d, context.source_file, context.source_text);
+  auto error = protocol::error_from_json(wrapped);
+  if (context.located) error = context.located(std::move(error));
+  for (const auto& d : error.diagnostics) std::cout << render(d, context.source_file, context.source_text);
   if (answer->value("ok", false)) std::cout << arguments.program << ": sound\n";
   return answer->value("ok", false) ? exit_ok : exit_failed;
 }
@@ -145,11 +148,27 @@ int list_command(Context& context) {
   return exit_ok;
 }
 
-int show_command(Context& context, const std::string& name) {
-  auto shown = context.ask("program.show", Json{{"name", name}});
-  if (!shown) return report(context, shown.error());
-  if (context.json) print_json(*shown);
-  else std::cout << protocol::dump((*shown)["program"], 2) << "\n";
+// In canonical form, whatever it was written as.
+Result<std::string> canonical_text(Context& context, const KernelArguments& arguments) {
+  KILN_TRY(auto params, arguments.params(context));
+  if (params["program"].is_string()) {
+    KILN_TRY(auto shown, context.ask("program.show", Json{{"name", params["program"]}}));
+    params["program"] = std::move(shown["program"]);
+  }
+  KILN_TRY(const auto program, tile::read_program(protocol::dump(params["program"])));
+  return tile::write_program(program);
+}
+
+int show_command(Context& context, const KernelArguments& arguments) {
+  const auto program = canonical_text(context, arguments);
+  if (!program) return report(context, program.error());
+  if (!context.json) {
+    std::cout << *program;
+    return exit_ok;
+  }
+  auto json = protocol::parse_json(*program, protocol::Limits{});
+  if (!json) return report(context, json.error());
+  print_json({{"name", (*json)["name"]}, {"program", *json}});
   return exit_ok;
 }
 
@@ -206,10 +225,10 @@ void add_kernel_commands(CLI::App& app, Context& context, int& status) {
   }
   app.add_subcommand("list", "built-in programs and targets")->callback([&context, &status] { status = list_command(context); });
   {
-    auto* command = app.add_subcommand("show", "print a built-in program");
-    auto name = std::make_shared<std::string>();
-    command->add_option("name", *name, "the built-in's name")->required();
-    command->callback([&context, &status, name] { status = show_command(context, *name); });
+    auto* command = app.add_subcommand("show", "print a program in canonical form: a built-in, a tile/1 file, a Python function");
+    auto arguments = std::make_shared<KernelArguments>();
+    arguments->add_program(*command);
+    command->callback([&context, &status, arguments] { status = show_command(context, *arguments); });
   }
   {
     auto* command = app.add_subcommand("prepare", "compile many kernels ahead");

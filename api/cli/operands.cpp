@@ -191,10 +191,11 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
     run.capture = options.capture;
   }
   KILN_TRY(run.named, read_named(context, options));
-  KILN_TRY(run.params, options.kernel.params(context));
-  if (options.kernel.target.empty()) {
-    KILN_TRY(run.params["target"], device_target(context, options.device));
+  auto kernel = options.kernel;
+  if (kernel.target.empty()) {
+    KILN_TRY(kernel.target, device_target(context, options.device));
   }
+  KILN_TRY(run.params, kernel.params(context));
   KILN_TRY(run.outcome, context.ask("kernel.compile", run.params));
   KILN_TRY(run.symbols, symbol_values(context, run.outcome["symbols"], run.params["set"]));
   const auto& tensors = run.outcome["tensors"];

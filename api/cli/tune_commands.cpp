@@ -3,7 +3,7 @@
 #include <iostream>
 #include <map>
 
-#include "api/cli/context.hpp"
+#include "api/cli/operands.hpp"
 #include "api/daemon/flags.hpp"
 
 namespace kiln::cli {
@@ -35,10 +35,14 @@ Result<Json> read_candidates(Context& context, const std::string& path) {
 }
 
 Result<Json> tune_params(Context& context, const TuneOptions& options) {
-  KILN_TRY(auto params, options.kernel.params(context));
+  auto kernel = options.kernel;
+  const auto device = options.device.empty() && kernel.target.empty() ? "host" : options.device;
+  if (kernel.target.empty()) {
+    KILN_TRY(kernel.target, device_target(context, device));
+  }
+  KILN_TRY(auto params, kernel.params(context));
   if (options.kernel.target.empty()) params.erase("target");
-  if (!options.device.empty()) params["device"] = options.device;
-  if (options.kernel.target.empty() && options.device.empty()) params["device"] = "host";
+  if (!device.empty()) params["device"] = device;
   if (options.rounds > 0) params["rounds_max"] = options.rounds;
   if (options.most > 0) params["candidates_max"] = options.most;
   if (options.candidate_deadline_ms > 0) params["candidate_deadline_ms"] = options.candidate_deadline_ms;

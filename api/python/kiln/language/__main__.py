@@ -14,6 +14,7 @@ from .. import errors
 from ._arguments import parse_spec
 from ._errors import KernelError, nearest
 from ._kernel import Kernel, kernel_of
+from ._options import When
 from ._specialize import Program
 from ._types import Buffer, constexpr
 
@@ -117,7 +118,7 @@ def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], targ
     values = {**arguments_of(kernel, args), **constants}
     annotations = kernel._annotations()
     for parameter in kernel._signature.parameters:
-        if parameter not in values and isinstance(annotations.get(parameter), Buffer):
+        if parameter not in values and isinstance(annotations.get(parameter), (Buffer, When)):
             values[parameter] = None
     bound, launch = kernel.bind((), values)
     sequence = symbols.pop("seq", None)
@@ -130,7 +131,7 @@ def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], targ
 
 def described(path: str, name: str, program: Program, symbols: Dict[str, Any]) -> Dict[str, Any]:
     bindings = dict(program.set)
-    bindings.update({k: v for k, v in symbols.items() if k in program.json.get("symbols", {}) or k in program.json.get("tunables", {})})
+    bindings.update({k: v for k, v in symbols.items() if any(k in program.json.get(part, {}) for part in ("symbols", "tunables", "options"))})
     return {"program": program.json, "set": bindings, "sequence": program.sequence, "file": os.path.abspath(path), "function": name,
             "locations": {pointer: [place.line, place.column] for pointer, place in program.places.items()}, "grid_from": program.grid_from}
 

@@ -118,7 +118,9 @@ def to_numpy(value: Any) -> Any:
 
         if value.device.type != "cpu":
             raise errors.InvalidArgument("a tensor on %s; move it with .cpu(), or hand its memory over by IPC handle" % value.device)
-        plain = value.detach()
+        if value.layout != torch.strided:
+            raise errors.InvalidArgument("a tensor of layout %s; .to_dense() gives its elements in rows" % value.layout)
+        plain = value.detach().resolve_conj().resolve_neg()
         return (plain.view(torch.int16).numpy().view("uint16")) if plain.dtype == torch.bfloat16 else plain.numpy()
     if hasattr(value, "__dlpack__"):
         return numpy.from_dlpack(value)
@@ -133,8 +135,9 @@ class Staged:
         self._back: List[Tuple[Any, Array]] = []
         self._own: List[Array] = []
 
-    def array(self, name: str, value: Any, dtype: str, shape: Tuple[int, ...], written: bool) -> Array:
-        """The argument for a tensor parameter of this type and shape.
+    def array(self, name: str, value: Any, dtype: str, shape: Tuple[int, ...], written: bool, by_axes: bool = True) -> Array:
+        """The argument for a tensor parameter of this type and shape; one that is addressed by pointer, not ``by_axes``, may have
+        its elements under any shape.
 
         Raises:
             errors.InvalidArgument: another type or shape, not contiguous and written, read-only and written.
@@ -144,7 +147,7 @@ class Staged:
             raise errors.InvalidArgument("%s: expected an array of %s%s, found %s" % (name, dtype, list(shape), type(value).__name__))
         if spec.dtype != dtype and not (dtype == "bf16" and spec.dtype == "u16"):
             raise errors.InvalidArgument("%s: expected elements of %s, found %s; convert it: %s.astype(…)" % (name, dtype, spec.dtype, name))
-        if spec.shape != shape and math.prod(spec.shape) != math.prod(shape):
+        if spec.shape != shape and (by_axes or math.prod(spec.shape) != math.prod(shape)):
             raise errors.InvalidArgument("%s: expected shape %s, found %s" % (name, list(shape), list(spec.shape)))
         if isinstance(value, Array):
             return value

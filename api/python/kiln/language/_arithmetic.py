@@ -94,6 +94,10 @@ def promoted(a: str, b: str) -> str:
     if "index" in (a, b):
         other = b if a == "index" else a
         return other if other in FLOATS else "index"
+    unknown = [t for t in (a, b) if t not in _RANK]
+    if unknown:
+        raise Mistake("%s is known only when the kernel is compiled, and so would be the type of this operation" % unknown[0],
+                      "convert first: x.to(tl.float32), or copy into a tile with a type of its own")
     if _RANK[a] == _RANK[b]:
         return a if a.startswith("u") else b
     return a if _RANK[a] > _RANK[b] else b

@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
+from ._arithmetic import Mistake
 from ._errors import Place
 from ._expr import Dim, Expr, Poly, Tile
+from ._options import Option, OptionType
 
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -14,7 +16,7 @@ _WORD = re.compile(r"[A-Za-z_][\w.]*")
 _RESERVED = frozenset(
     "f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 i4 u4 bool index f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz f4e2m1 f6e2m3 f6e3m2 e8m0 "
     "if else and or not true false inf nan bid target ceildiv min max select cast bitcast exp exp2 log log2 log1p expm1 sqrt rsqrt "
-    "tanh sigmoid erf sin cos pow abs floor ceil round fma isnan isinf popcount clz mulhi dtype".split())
+    "tanh sigmoid erf sin cos pow abs floor ceil round fma isnan isinf popcount clz mulhi".split())
 
 _FUNCTIONS = {"ceildiv": lambda a, b: -(-a // b) if b else 0, "min": min, "max": max, "true": True, "false": False}
 
@@ -97,6 +99,10 @@ class Builder:
         return all(w in self.symbols or w in self.tunables or w in self.options or w.startswith("target.") or w in _RESERVED for w in words - {"bid"}) \
             and not any(w.startswith("bid.") for w in words)
 
+    def is_bound(self, text: str) -> bool:
+        """Whether an expression that is known when the kernel is compiled depends on no size that is an argument of the launch."""
+        return not any(self.symbols.get(word, {}).get("dynamic") for word in _WORD.findall(text))
+
     def value_of(self, poly: Union[int, Poly, str]) -> Optional[int]:
         """An index's value for the sizes at hand, None if it names something else."""
         return value_at(poly, self.known)
@@ -115,6 +121,14 @@ class Builder:
             self.constraints.append(constraint)
         return True
 
+    def option(self, option: Union[Option, OptionType]) -> None:
+        """Declares an option, on first use."""
+        if self.options.get(option.name) == option.entry():
+            return
+        if option.name in self.options or self.claim(option.name) != option.name:
+            raise Mistake("the name %s is taken, for an option too" % option.name)
+        self.options[option.name] = option.entry()
+
     # -- launches and bodies
 
     def begin_launch(self) -> Launch:
@@ -131,6 +145,11 @@ class Builder:
         statement["_at"] = self.place
         self._bodies[-1].append(statement)
         return statement
+
+    @property
+    def last(self) -> Optional[Dict[str, Any]]:
+        """The last statement of the innermost open body."""
+        return self._bodies[-1][-1] if self._bodies[-1] else None
 
     def open(self, body: List[Dict[str, Any]]) -> None:
         self._bodies.append(body)
@@ -157,6 +176,11 @@ class Builder:
         made = Tile(name, shape, dtype, space, by_value, entry)
         self.tiles.append(made)
         return made
+
+    def drop(self, tile: Tile) -> None:
+        """Takes back a tile that no statement names any more."""
+        self.launch.allocs.remove(tile.entry)
+        self.tiles.remove(tile)
 
     def settle_spaces(self) -> None:
         """Registers for values that were put into shared memory by their name's use, and are no product's operand themselves."""

@@ -54,6 +54,10 @@ class KernelError(ProgramInvalid):
         lines += ["  called at %s: %s" % (call, call.text.strip()) for call in self.calls]
         return "\n".join(lines)
 
+    def _render_traceback_(self) -> List[str]:
+        """What a notebook shows: the place in the kernel; the frames of its reader say nothing about it."""
+        return ["KernelError: " + str(self)]
+
 
 def nearest(word: str, words: Any) -> str:
     """`` (did you mean 'x'?)`` where one of ``words`` is close to ``word``, else ""."""

@@ -249,13 +249,18 @@ class Pointer:
 
 
 class Region:
-    """A rectangle of a parameter or tile: a start an axis; the axes that stay and their extents."""
+    """A rectangle of a parameter or tile: a start an axis; the axes that stay and their extents.
 
-    __slots__ = ("of", "start", "ranged", "shape", "limit")
+    Attributes:
+        limit: where the data of an axis end inside the parameter. fill: the text of what lies outside, None for 0.
+    """
+
+    __slots__ = ("of", "start", "ranged", "shape", "limit", "fill")
 
     def __init__(self, of: Union[Param, Tile], start: List[Expr], ranged: List[bool], shape: Tuple[Dim, ...],
                  limit: Optional[List[Optional[Expr]]] = None) -> None:
         self.of, self.start, self.ranged, self.shape, self.limit = of, start, ranged, shape, limit
+        self.fill: Optional[str] = None
 
     @property
     def dtype(self) -> Optional[str]:

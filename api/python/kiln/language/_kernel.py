@@ -12,6 +12,7 @@ from .. import errors
 from ._arguments import ArraySpec, Staged, memory_of, spec_of
 from ._builder import value_at
 from ._errors import KernelError, Place
+from ._options import When
 from ._report import Explanation, Profile
 from ._source import Source
 from ._specialize import Program, Specializer, annotations_of, annotations_read
@@ -241,6 +242,9 @@ def bindings_of(program: Program, specs: Mapping[str, Any], launch: Mapping[str,
         errors.InvalidArgument: two arguments tell different values of one symbol.
     """
     bindings = dict(launch.get("symbols", {}))
+    for name, option in program.brought.items():
+        if specs.get(name) is not None:
+            bindings[option] = True
     for symbol, where in program.extents.items():
         if isinstance(where, str):
             bindings[symbol] = specs[where]
@@ -248,6 +252,10 @@ def bindings_of(program: Program, specs: Mapping[str, Any], launch: Mapping[str,
         spec = specs.get(program.arguments[name])
         if not isinstance(spec, ArraySpec):
             continue
+        option = program.types.get(name)
+        if option is not None and bindings.setdefault(option, spec.dtype) != spec.dtype:
+            raise errors.InvalidArgument("the elements of %s are %s, but %s is %s by another argument" % (
+                name, spec.dtype, option, bindings[option]))
         for axis, extent in enumerate(param.shape):
             word = str(extent)
             now = spec.shape[axis] if axis < len(spec.shape) else None
@@ -327,7 +335,8 @@ class CompiledKernel:
                 shape = tuple(self._extent(n) for n in param.shape)
                 if param.mode == "flat":
                     value, shape = memory_of(argument, value), shape if param.memory is None else (param.memory,)
-                arguments[name] = staged.array(argument, value, tensor["dtype"], shape, tensor["access"] != "read")
+                arguments[name] = staged.array(argument, value, tensor["dtype"], shape, tensor["access"] != "read",
+                                               param.mode != "flat")
             with self._located():
                 result = act(arguments)
             staged.finish()
@@ -473,7 +482,7 @@ def compile(kernel: Any, args: Optional[Any] = None, *, target: Optional[str] = 
     annotations = kernel._annotations()
     for name in missing:
         annotation = annotations.get(name)
-        if isinstance(annotation, Buffer):
+        if isinstance(annotation, (Buffer, When)):
             given[name] = None
         elif as_dtype(annotation) is not None:
             given[name] = None
@@ -489,4 +498,4 @@ def compile(kernel: Any, args: Optional[Any] = None, *, target: Optional[str] = 
     values, launch = kernel.bind((), given, grid)
     if symbols:
         launch["symbols"] = symbols
-    return kernel.compiled({k: v for k, v in values.items() if not (v is None and isinstance(annotations.get(k), Buffer))}, launch, target, device)
+    return kernel.compiled({k: v for k, v in values.items() if not (v is None and isinstance(annotations.get(k), (Buffer, When)))}, launch, target, device)

@@ -262,7 +262,7 @@ class Loops(Memory):
             return self._guarded(node, condition)
         if condition.shape or condition.level == ELEMENT:
             raise Mistake("an if on the elements of a tile", "tl.where(condition, a, b) chooses elementwise")
-        if condition.level == STATIC:
+        if condition.level == STATIC and not self.builder.is_bound(condition.text):
             chosen = self.builder.tunable("choice", "1 if %s else 0" % condition.text)
             condition = Expr("bool", "%s == 1" % chosen, (), STATIC)
         frame = self.frame

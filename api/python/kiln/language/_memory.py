@@ -6,7 +6,7 @@ import re
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _views
-from ._arithmetic import Mistake, broadcast, broadcast_shape, cast, constant, index_of, is_number, same_shape, shape_text, truth
+from ._arithmetic import Mistake, binary, broadcast, broadcast_shape, call, cast, constant, index_of, is_number, same_shape, shape_text, truth, where
 from ._builder import Builder
 from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Dim, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, dim, index_expr
 
@@ -108,11 +108,29 @@ class Memory:
         own = tile.element(["$%d" % k for k in range(len(tile.shape))])
         if tile.name in expr.reads and re.sub(re.escape(own), "", expr.text).find(tile.name + "[") >= 0:
             return self.write(tile, self.tile(expr, tile.name))  # it reads elements that the map itself may have set
+        if self._accumulated(tile, expr):
+            return None
         if "$" not in expr.text and not expr.reads and expr.level < ELEMENT:
             self.builder.emit({"op": "fill", "tile": tile.name, "value": expr.text})
             return None
         self.map(tile.shape, own, expr)
         return None
+
+    def _accumulated(self, tile: Tile, expr: Expr) -> bool:
+        """``row_sum += tl.sum(x, axis=1)``: a reduction that was just made for this alone goes into the tile itself."""
+        last = self.builder.last
+        if last is None or last["op"] != "reduce" or "accumulate" in last or last["from"] == tile.name:
+            return False
+        made = next(t for t in reversed(self.builder.tiles) if t.name == last["to"])
+        if not made.fresh or made.dtype != tile.dtype or not same_shape(made.shape, tile.shape):
+            return False
+        old, new = tile.read(), made.read()
+        joined = {"sum": lambda a, b: binary("+", a, b), "max": lambda a, b: call("max", a, b), "min": lambda a, b: call("min", a, b)}.get(last["kind"])
+        if joined is None or expr.text not in (joined(old, new).text, joined(new, old).text):
+            return False
+        last["to"], last["accumulate"] = tile.name, True
+        self.builder.drop(made)
+        return True
 
     def type_of(self, value: Any) -> str:
         """The element type that a tile without one takes from what is first written."""
@@ -238,6 +256,7 @@ class Memory:
             self.builder.set_dtype(tile, self.type_of(region))
         self._mark(region.of, read=True)
         statement: Dict[str, Any] = {"op": "copy", "from": region.text(), "to": tile.name}
+        fill = region.fill if fill is None else fill
         if fill is not None:
             statement["fill"] = fill
         self._limit(statement, region)
@@ -271,6 +290,31 @@ class Memory:
         statement: Dict[str, Any] = {"op": "copy", "from": value.name, "to": region.text()}
         self._limit(statement, region)
         self.builder.emit(statement)
+        return None
+
+    def load_region(self, region: Region, mask: Any, other: Any, hint: str) -> Any:
+        """A slice; what lies outside the parameter, or is masked out, is ``other`` (0 without one)."""
+        fill = self.operand(0 if other is None else other)
+        if isinstance(region.of, Param) and region.dtype is not None and other is not None:
+            value = constant(fill) if is_number(fill) else cast(fill, region.dtype)
+            if value.shape or value.level == ELEMENT or value.reads:
+                raise Mistake("other= of a slice is one number, the same for the whole block", "tl.where(mask, x, other) chooses elementwise")
+            region.fill = value.text
+        condition = None if mask is None else truth(self.operand(mask))
+        if condition is None or condition is True:
+            return region
+        return self.tile(where(condition, self.expr(region), fill), hint)
+
+    def store_region_where(self, region: Region, value: Any, mask: Any) -> None:
+        """The elements of a slice where ``mask`` holds."""
+        condition = truth(self.operand(mask))
+        if isinstance(condition, bool):
+            return self.store_region(region, value) if condition else None
+        self._mark(region.of, written=True)
+        expr = broadcast(self.expr(value) if not is_number(value) else constant(value), region.shape)
+        if region.of.dtype is None:
+            self.builder.set_dtype(region.of, self.type_of(expr))
+        self.map(region.shape, region.element(), cast(expr, str(region.of.dtype)), broadcast(condition, region.shape))
         return None
 
     def _map_region(self, region: Region, expr: Expr) -> None:

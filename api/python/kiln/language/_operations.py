@@ -209,13 +209,11 @@ def _load(t: Reader, pointer: Any, mask: Any = None, other: Any = None, block_sh
     if block_shape is not None:
         if not isinstance(pointer, Param):
             raise Mistake("block_shape is for a whole parameter, not for %s" % describe(pointer))
-        return t.tile(program_block(t, pointer, dims(block_shape)), hint)
+        return t.load_region(program_block(t, pointer, dims(block_shape)), mask, other, hint)
     if isinstance(pointer, Region):
-        if mask is not None:
-            raise Mistake("a mask for a slice", "what lies outside the tensor is 0 (or fill=) without one")
-        return t.tile(pointer, hint)
-    if isinstance(pointer, Param) and pointer.mode != "flat" and pointer.shape and mask is None and len(pointer.shape) > 1:
-        return t.tile(t.whole(pointer), hint)
+        return t.load_region(pointer, mask, other, hint)
+    if isinstance(pointer, Param) and pointer.mode != "flat" and len(pointer.shape) > 1:
+        return t.load_region(t.whole(pointer), mask, other, hint)
     if isinstance(pointer, Param):
         pointer = t.moved_pointer(pointer, 0)
     if not isinstance(pointer, Pointer):
@@ -227,12 +225,11 @@ def _load(t: Reader, pointer: Any, mask: Any = None, other: Any = None, block_sh
 def _store(t: Reader, pointer: Any, value: Any, mask: Any = None, boundary_check: Any = (), cache_modifier: str = "", eviction_policy: str = "") -> None:
     if isinstance(pointer, BlockPointer):
         return OPERATIONS["descriptor.store"](t, pointer, None, value, boundary_check)
+    if isinstance(pointer, Param) and pointer.mode != "flat" and not is_number(value) and getattr(value, "shape", ()):
+        pointer = program_block(t, pointer, value.shape)
     if isinstance(pointer, Region):
-        return t.store_region(pointer, value)
+        return t.store_region(pointer, value) if mask is None else t.store_region_where(pointer, value, mask)
     if isinstance(pointer, Param):
-        shape = () if is_number(value) else getattr(value, "shape", ())
-        if shape and pointer.mode != "flat":
-            return t.store_region(program_block(t, pointer, shape), value)
         pointer = t.moved_pointer(pointer, 0)
     if not isinstance(pointer, Pointer):
         raise Mistake("tl.store to %s" % describe(pointer), "store to a pointer (x + offsets), a slice (x[a:b]) or a parameter")
@@ -311,7 +308,8 @@ def _dot(t: Reader, input: Any, other: Any, acc: Any = None, input_precision: An
         raise Mistake("a product of shapes [%s, %s] and [%s, %s]" % (m, k, k2, n), "the second extent of the first is the first of the second")
     if a.dtype != b.dtype:
         raise Mistake("a product of %s and %s" % (a.dtype, b.dtype), "both operands have one type: convert one with .to(…)")
-    if a.dtype not in ("f16", "bf16", "f32", "i8"):
+    chosen = t.builder.options.get(str(a.dtype), {}).get("choices", [a.dtype])  # the types that an option may mean
+    if any(word not in ("f16", "bf16", "f32", "i8") for word in chosen) or ("i8" in chosen and len(chosen) > 1):
         raise Mistake("a product of tiles of %s" % a.dtype, "operands are f16, bf16, f32 or i8")
     dtype = "i32" if a.dtype == "i8" else "f32"
     added = None

@@ -32,7 +32,8 @@ class Ranges:
         self._builder = builder
         self._boxes: Dict[str, Tuple[int, int, int]] = {}   # variable -> least, largest value, step
         self.used: Set[str] = set()
-        self._found: Dict[str, Optional[Tuple[int, int]]] = {}
+        self._words: Dict[str, Set[str]] = {}   # variable -> symbols that its box depends on
+        self._found: Dict[str, Tuple[Optional[Tuple[int, int]], Set[str]]] = {}
         for axis, word in enumerate(("bid.x", "bid.y", "bid.z")):
             count = grid[axis] if grid is not None and axis < len(grid) else 1 if grid is not None else None
             value = builder.value_of(count.poly) if isinstance(count, Expr) and count.poly is not None else count
@@ -40,7 +41,8 @@ class Ranges:
 
     def loop(self, variable: str, low: Expr, high: Expr, step: Expr) -> None:
         """Notes what a loop runs over, before its body is read."""
-        first, last = self._of(low), self._of(high)
+        (first, of_first), (last, of_last) = self._of(low), self._of(high)
+        self._words[variable] = of_first | of_last
         size = self._builder.value_of(step.poly) if step.poly is not None else None
         if first is None or last is None or size is None or size < 1:
             return
@@ -50,24 +52,31 @@ class Ranges:
         else:
             self._boxes[variable] = (first[0], max(last[1] - 1, first[0]), 1)
 
-    def _of(self, value: Expr) -> Optional[Tuple[int, int]]:
-        return self.extremes(value.poly) if value.poly is not None and not value.reads else None
+    def _of(self, value: Expr) -> Tuple[Optional[Tuple[int, int]], Set[str]]:
+        return self._extremes(value.poly) if value.poly is not None and not value.reads else (None, set())
 
     def extremes(self, poly: Optional[Poly]) -> Optional[Tuple[int, int]]:
         """A range that holds all values of an index, None where none is known: exact but for dependences between
-        variables.
+        variables. The symbols that it depends on are used from now on.
         """
         if poly is None:
             return None
+        found, words = self._extremes(poly)
+        self.used |= words
+        return found
+
+    def _extremes(self, poly: Poly) -> Tuple[Optional[Tuple[int, int]], Set[str]]:
+        """The range, and the symbols that it depends on."""
         if poly.constant is not None:
-            return poly.constant, poly.constant
+            return (poly.constant, poly.constant), set()
         text = str(poly)
         if text not in self._found:  # a variable's range never changes: names are claimed once
-            self._found[text] = self._evaluated(poly)
+            words: Set[str] = set()
+            self._found[text] = self._evaluated(poly, words), words
         return self._found[text]
 
-    def _evaluated(self, poly: Poly) -> Optional[Tuple[int, int]]:
-        choices = self._choices(poly)
+    def _evaluated(self, poly: Poly, words: Set[str]) -> Optional[Tuple[int, int]]:
+        choices = self._choices(poly, words)
         if choices is None:
             return None
         names = list(choices)
@@ -88,17 +97,18 @@ class Ranges:
             low, high = value if low is None else min(low, value), value if high is None else max(high, value)
         return None if low is None else (low, high)
 
-    def _choices(self, poly: Poly) -> Optional[Dict[str, Sequence[int]]]:
-        """The values to try of each variable: its ends where the index is linear in it, else all."""
+    def _choices(self, poly: Poly, words: Set[str]) -> Optional[Dict[str, Sequence[int]]]:
+        """The values to try of each variable: its ends where the index is linear in it, else all. Adds the symbols that
+        they depend on to ``words``."""
         ends: Set[str] = set()
         inner: Set[str] = set()
         for key in poly.terms:
             for atom in key:
-                words = set(_WORD.findall(atom))
-                if words == {atom} and key.count(atom) == 1:
+                named = set(_WORD.findall(atom))
+                if named == {atom} and key.count(atom) == 1:
                     ends.add(atom)
                 else:
-                    inner |= words
+                    inner |= named
         choices: Dict[str, Sequence[int]] = {}
         count = 1
         for word in ends | inner:
@@ -109,8 +119,9 @@ class Ranges:
                 if count > _POINTS_MAX:
                     return None
                 choices[word.replace(".", "_")] = values
+                words |= self._words.get(word, set())
             elif word in self._builder.known:
-                self.used.add(word)
+                words.add(word)
             elif word not in _CALLS and word not in _TYPES:
                 return None
         return choices

@@ -68,8 +68,22 @@ class _Report(MappingType):
     def __str__(self) -> str:
         return "\n\n".join("%s\n%s" % (title, text_table(head, rows)) for title, head, rows in self.sections() if rows)
 
+    __repr__ = __str__
+
     def _repr_html_(self) -> str:
         return "".join(html_table(head, rows, title) for title, head, rows in self.sections() if rows) + self._pictures()
+
+
+class LdsMaps(list):
+    """The banks of a kernel's shared tiles: text on a terminal, pictures in a notebook."""
+
+    def __str__(self) -> str:
+        return "\n\n".join(m.text() for m in self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return "".join("<div>%s</div>" % m.svg() for m in self)
 
 
 class Explanation(_Report):
@@ -105,12 +119,12 @@ class Explanation(_Report):
             ("bounds checks that remain", ("where",), [[b] for b in d.get("bounds_left", [])]),
             ("decisions", ("decision",), [[x] for x in d.get("decisions", [])])]
 
-    def lds_maps(self) -> str:
-        """The shared tiles' banks as text."""
-        return "\n\n".join(m.text() for m in maps(self._data))
+    def lds_maps(self) -> LdsMaps:
+        """The shared tiles' banks, by row, with conflicts."""
+        return LdsMaps(maps(self._data))
 
     def _pictures(self) -> str:
-        return "".join("<div>%s</div>" % m.svg() for m in maps(self._data))
+        return self.lds_maps()._repr_html_()
 
 
 class Profile(_Report):

@@ -15,6 +15,7 @@ from ._errors import KernelError, Place
 from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr
 from ._operations import OPERATIONS, layout_entry
 from ._source import Source
+from ._options import OptionType, When
 from ._types import Buffer, DType, Symbol, as_dtype, constexpr
 
 THREADS = 256  # of a block on a card, where the author says nothing
@@ -44,6 +45,8 @@ class Program:
         self.grid: List[str] = []
         self.grid_from: List[str] = []
         self.extents: Dict[str, Any] = {}
+        self.types: Dict[str, str] = {}        # options that are the element type of a parameter, by its name in the program
+        self.brought: Dict[str, str] = {}      # options that bring a parameter, by the name that the author wrote
         self.arguments: Dict[str, str] = {}    # the parameter that the author wrote, by its name in the program
 
 
@@ -109,6 +112,8 @@ class Specializer:
             if not given:
                 raise Mistake("the constant %s has no value" % name, "pass it by name, give it a default, or let tl.autotune choose it")
             return value
+        if isinstance(annotation, When):
+            return self.optional(name, annotation)
         if isinstance(annotation, Buffer):
             return self.tensor(name, annotation, value if isinstance(value, ArraySpec) else None)
         dtype = as_dtype(annotation) if annotation is not None else None
@@ -128,6 +133,20 @@ class Specializer:
         if isinstance(value, float):
             return self.scalar(name, "f32")
         return value
+
+    def optional(self, name: str, annotation: When) -> Any:
+        """A parameter that an option brings."""
+        self.builder.option(annotation.option)
+        wanted = annotation.annotation
+        dtype = as_dtype(wanted)
+        if isinstance(wanted, Buffer):
+            made: Any = self.tensor(name, wanted, None)
+        elif dtype is not None:
+            made = self.scalar(name, dtype.name)
+        else:
+            raise Mistake("a parameter behind tl.when is a tl.Buffer or a number of an element type")
+        self.builder.params[-1]["when"] = self.out.brought[name] = annotation.option.name
+        return made
 
     def size(self, name: str, value: int) -> Expr:
         """An integer argument: a symbol, bound when the kernel is compiled; a negative one is a number argument."""
@@ -160,6 +179,9 @@ class Specializer:
         strides = None
         if annotation is not None and annotation.strides is not None:
             strides = tuple(self.extent(name, k, n, None) for k, n in enumerate(annotation.strides))
+        if annotation is not None and isinstance(annotation.dtype, OptionType):
+            self.builder.option(annotation.dtype)
+            self.out.types[claimed] = annotation.dtype.name
         param = Param(claimed, tuple(shape), dtype, strides)
         param.memory = spec.memory if spec is not None else None
         if annotation is None and self.launch.get("pointers"):

@@ -15,6 +15,7 @@ from ._loops import Frame, Loops, Parallel, Range
 from ._memory import MapScope, describe
 from ._source import Source
 from ._views import Views
+from ._options import Option, OptionType
 from ._types import BlockLayout, Builtin, DType, Symbol, Value, as_dtype, constexpr
 
 Operation = Callable[..., Any]
@@ -388,6 +389,9 @@ class Tracer(Loops):
             return value.value
         if isinstance(value, Symbol):
             return self.info["symbol"](value)
+        if isinstance(value, (Option, OptionType)):
+            self.builder.option(value)
+            return value if isinstance(value, OptionType) else Expr("bool", value.name, (), STATIC)
         if isinstance(value, Value):
             return self.operations[value.name](self)
         return value
@@ -482,6 +486,8 @@ class Tracer(Loops):
             return (a in b) == isinstance(op, ast.In)
         if isinstance(a, values) or isinstance(b, values):
             return binary(_COMPARE[type(op)], self.operand(a), self.operand(b))
+        if isinstance(a, OptionType) or isinstance(b, OptionType):
+            return _compare_types(op, a, b)
         if as_dtype(a) is not None and as_dtype(b) is not None and not is_number(a):
             return (as_dtype(a) == as_dtype(b)) == isinstance(op, ast.Eq)
         if isinstance(op, ast.Eq):
@@ -603,3 +609,11 @@ def _type_of(value: Any) -> Tuple[Any, Any]:
 
 def _shown(shape: Any) -> str:
     return "[%s]" % ", ".join(str(n) for n in shape) if shape else ""
+
+
+def _compare_types(op: ast.cmpop, a: Any, b: Any) -> Expr:
+    """Whether an option's type is a certain one, decided when the kernel is compiled."""
+    names = [found.name for found in (as_dtype(a), as_dtype(b)) if found is not None]
+    if len(names) != 2 or not isinstance(op, (ast.Eq, ast.NotEq)):
+        raise Mistake("an element type is compared with another one: dtype == tl.float32")
+    return Expr("bool", (" == " if isinstance(op, ast.Eq) else " != ").join(names), (), STATIC)
