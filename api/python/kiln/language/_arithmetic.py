@@ -6,7 +6,8 @@ import math
 import threading
 from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple, Union
 
-from ._expr import ELEMENT, STATIC, Dim, Expr, Poly, dim
+from . import _division
+from ._expr import STATIC, Dim, Expr, Poly, dim
 from ._types import DTYPES
 
 Operand = Union[Expr, int, float, bool]
@@ -14,6 +15,7 @@ Shape = Tuple[Dim, ...]
 
 _RANK = {"bool": 0, "i8": 1, "u8": 1, "i16": 2, "u16": 2, "i32": 3, "u32": 3, "i64": 4, "u64": 4, "f16": 5, "bf16": 5, "f32": 6, "f64": 7}
 FLOATS = ("f16", "bf16", "f32", "f64")
+_FAR = 2 ** 48  # elements: beyond all memory, and still far from 2^63 when it is multiplied by a pitch
 _PYTHON: Dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b, "//": lambda a, b: a // b,
     "%": lambda a, b: a % b, "**": lambda a, b: a ** b, "&": lambda a, b: a & b, "|": lambda a, b: a | b, "^": lambda a, b: a ^ b,
@@ -74,9 +76,22 @@ def cast(value: Operand, dtype: str) -> Expr:
     if value.dtype == dtype:
         return value
     if dtype == "index":
-        source = value if value.dtype not in FLOATS + ("bool",) else cast(value, "i64" if value.dtype != "bool" else "i32")
-        return Expr("index", None, value.shape, value.level, Poly.of("cast(%s, index)" % source.text), value.reads)
+        return Expr("index", None, value.shape, value.level, _place(value), value.reads)
     return Expr(dtype, "cast(%s, %s)" % (value.text, dtype), value.shape, value.level, None, value.reads)
+
+
+def _place(value: Expr) -> Poly:
+    """An integer as an index. One of 64 bits is kept within what memory can hold, so that index arithmetic stays in 64 bits: what
+    lies farther away is outside of every tensor, here as there."""
+    if value.whole is not None:
+        return value.whole
+    if value.dtype in FLOATS:
+        value = cast(value, "i64")
+    if value.dtype == "i64":
+        return Poly.of("min(max(cast(%s, index), (-%d)), %d)" % (value.text, _FAR, _FAR))
+    if value.dtype == "u64":
+        return Poly.of("min(max(cast(min(%s, %d), index), 0), %d)" % (value.text, _FAR, _FAR))
+    return Poly.of("cast(%s, index)" % (cast(value, "i32") if value.dtype == "bool" else value).text)
 
 
 def bitcast(value: Expr, dtype: str) -> Expr:
@@ -86,14 +101,17 @@ def bitcast(value: Expr, dtype: str) -> Expr:
 
 
 def promoted(a: str, b: str) -> str:
-    """The type of an operation on operands of two types: the wider one, a float before integers; f16 beside bf16 is f32."""
+    """The type of an operation on operands of two types: the wider one, a float before integers; f16 beside bf16 is f32.
+
+    An index beside u32 or an integer of 64 bits takes that type, which wraps; beside a narrower one or i32 it stays an index.
+    """
     if a == b:
         return a
     if {a, b} == {"f16", "bf16"}:
         return "f32"
     if "index" in (a, b):
         other = b if a == "index" else a
-        return other if other in FLOATS else "index"
+        return other if other in FLOATS + ("u32", "i64", "u64") else "index"
     unknown = [t for t in (a, b) if t not in _RANK]
     if unknown:
         raise Mistake("%s is known only when the kernel is compiled, and so would be the type of this operation" % unknown[0],
@@ -107,10 +125,20 @@ def promoted(a: str, b: str) -> str:
 
 
 class _Reading(threading.local):
+    """Of the kernel that this thread reads.
+
+    Attributes:
+        same: when two extents count as equal.
+        triton: whether it follows Triton's rules: // and % truncate, % takes floats, the larger one of a number and a NaN is the number.
+        never_negative: whether an index is surely not negative.
+    """
+
     same: Callable[[Dim, Dim], bool] = staticmethod(lambda a, b: a == b)
+    triton = False
+    never_negative: Callable[[Poly], bool] = staticmethod(lambda poly: False)
 
 
-reading = _Reading()  # of the kernel that this thread reads: when two extents count as equal
+reading = _Reading()
 
 
 def same_shape(a: Shape, b: Shape) -> bool:
@@ -158,9 +186,6 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
     if op == "**":
         return power(a, b)
     left, right = _common(op, a, b)
-    if op in ("min", "max") and not left.shape + right.shape and max(left.level, right.level) < ELEMENT \
-            and left.dtype not in FLOATS + ("bool", "u64"):
-        left, right = cast(left, "index"), cast(right, "index")  # so that the bounds of an index are known
     shape = broadcast_shape(left.shape, right.shape)
     left, right = broadcast(left, shape), broadcast(right, shape)
     level, reads = max(left.level, right.level), left.reads | right.reads
@@ -168,11 +193,30 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
         return Expr("bool", "%s %s %s" % (left.grouped, op, right.grouped), shape, level, None, reads, _bounds(op, left, right))
     if left.dtype == "index":
         return Expr("index", None, shape, level, _index(op, left, right), reads)
+    if op in ("//", "%") and reading.triton:
+        return Expr(left.dtype, _truncated(op, left, right), shape, level, None, reads)
     bounds = None
     if op == "&" and left.dtype == "bool" and left.bounds is not None and right.bounds is not None:
         bounds = left.bounds + right.bounds
     text = "%s(%s, %s)" % (op, left.text, right.text) if op in ("min", "max") else "%s %s %s" % (left.grouped, op, right.grouped)
-    return Expr(left.dtype, text, shape, level, None, reads, bounds)
+    whole = None
+    if op in ("min", "max") and left.dtype not in FLOATS + ("bool",):
+        whole = Poly.of("%s(%s, %s)" % (op, cast(left, "index").text, cast(right, "index").text))
+    return Expr(left.dtype, text, shape, level, None, reads, bounds, whole)
+
+
+def _truncated(op: str, a: Expr, b: Expr) -> str:
+    """Triton's quotient or remainder of numbers of one type that is no index."""
+    if a.dtype in FLOATS:
+        return _division.float_remainder(cast(a, "f64").grouped, cast(b, "f64").grouped, a.dtype)
+    if a.dtype.startswith("u"):
+        return "%s %s %s" % (a.grouped, op, b.grouped)
+    return _division.truncated(op, a.grouped, b.grouped, _not_negative(a), _not_negative(b))
+
+
+def _not_negative(value: Expr) -> bool:
+    whole = value.whole if value.poly is None else value.poly
+    return value.text.isdigit() or whole is not None and reading.never_negative(whole)
 
 
 def _common(op: str, a: Operand, b: Operand) -> Tuple[Expr, Expr]:
@@ -180,14 +224,22 @@ def _common(op: str, a: Operand, b: Operand) -> Tuple[Expr, Expr]:
     left = a if isinstance(a, Expr) else _beside(a, b)
     right = b if isinstance(b, Expr) else _beside(b, a)
     dtype = promoted(left.dtype, right.dtype)
+    if op in _COMPARISONS and "index" in (left.dtype, right.dtype) and dtype in ("u32", "i64"):
+        return _exact(left), _exact(right)
     if op == "/" and dtype not in FLOATS:
         dtype = "f32"
     if op in ("+", "-", "*", "//", "%", "<<", ">>", "min", "max") and dtype == "bool":
         dtype = "i32"
-    if op in ("//", "%", "<<", ">>", "&", "|", "^") and dtype in FLOATS:
+    if op in ("//", "%", "<<", ">>", "&", "|", "^") and dtype in FLOATS and not (op == "%" and reading.triton):
         raise Mistake("%s is for integers%s, not for %s" % (op, " and conditions" if op in "&|^" else "", dtype),
                       "tl.floor(x / y) for the quotient of floats" if op in ("//", "%") else "")
     return cast(left, dtype), cast(right, dtype)
+
+
+def _exact(value: Expr) -> Expr:
+    """An integer as an index of the same value, to be compared."""
+    poly = Poly.of("cast(%s, index)" % value.text) if value.poly is None else value.poly
+    return Expr("index", None, value.shape, value.level, poly, value.reads)
 
 
 def _beside(number: Union[int, float, bool], other: Any) -> Expr:
@@ -225,11 +277,13 @@ def _index(op: str, a: Expr, b: Expr) -> Poly:
         return a.poly * b.poly
     x, y = a.poly.constant, b.poly.constant
     if x is not None and y is not None:
-        return Poly.of(_PYTHON[op](x, y) if y or op not in ("//", "%") else 0)
+        return Poly.of(_of_numbers(op, x, y))
     if op in ("//", "%"):
         quotient = a.poly.divided(b.poly)
         if quotient is not None:
             return quotient if op == "//" else Poly()
+        if reading.triton:
+            return Poly.of("(%s)" % _division.truncated(op, a.grouped, b.grouped, _not_negative(a), _not_negative(b)))
     if op in ("&", "|", "^", "<<", ">>"):
         if op == "<<" and y is not None and 0 <= y < 31:
             return a.poly * Poly.of(1 << y)
@@ -239,6 +293,17 @@ def _index(op: str, a: Expr, b: Expr) -> Poly:
     if op in ("min", "max"):
         return Poly.of("%s(%s, %s)" % (op, a.text, b.text))
     return Poly.of("(%s %s %s)" % (a.grouped, op, b.grouped))
+
+
+def _of_numbers(op: str, x: int, y: int) -> int:
+    """Of two numbers that are known now."""
+    if op not in ("//", "%"):
+        return int(_PYTHON[op](x, y))
+    if not y:
+        return 0
+    down = x // y
+    quotient = down + (reading.triton and down < 0 and down * y != x)
+    return quotient if op == "//" else x - quotient * y
 
 
 def power(a: Operand, b: Operand) -> Expr:
@@ -255,7 +320,15 @@ def power(a: Operand, b: Operand) -> Expr:
 def ceildiv(a: Operand, b: Operand) -> Union[Expr, int]:
     if not isinstance(a, Expr) and not isinstance(b, Expr):
         return -(-int(a) // int(b)) if b else 0
-    left, right = cast(a, "index"), cast(b, "index")
+    left, right = (x if isinstance(x, Expr) else _beside(x, y) for x, y in ((a, b), (b, a)))
+    dtype = promoted(left.dtype, right.dtype)
+    if dtype in FLOATS + ("bool",):
+        raise Mistake("a quotient of %s, rounded up" % dtype, "tl.ceil(x / y) for floats")
+    if dtype in ("u32", "i64", "u64"):  # what an index could not hold, or not as it is
+        shape = broadcast_shape(left.shape, right.shape)
+        left, right = broadcast(cast(left, dtype), shape), broadcast(cast(right, dtype), shape)
+        return Expr(dtype, "ceildiv(%s, %s)" % (left.text, right.text), shape, max(left.level, right.level), None, left.reads | right.reads)
+    left, right = cast(left, "index"), cast(right, "index")
     assert left.poly is not None and right.poly is not None
     quotient = left.poly.divided(right.poly)
     level = max(left.level, right.level)

@@ -147,15 +147,16 @@ class Expr:
         level: STATIC, UNIFORM or ELEMENT.
         reads: names of tiles and written buffers whose elements it takes: it is valid until they change.
         bounds: of a condition: pairs (a, b) for a < b, all of which together are the condition; None if it is another one.
+        whole: of an integer of a width that is a smaller or larger one: as an index, whose range is known better than its type's.
     """
 
-    __slots__ = ("dtype", "shape", "_text", "poly", "level", "reads", "bounds")
+    __slots__ = ("dtype", "shape", "_text", "poly", "level", "reads", "bounds", "whole")
 
     def __init__(self, dtype: str, text: Optional[str] = None, shape: Tuple[Dim, ...] = (), level: int = UNIFORM,
                  poly: Optional[Poly] = None, reads: FrozenSet[str] = frozenset(),
-                 bounds: Optional[List[Tuple[Poly, Poly]]] = None) -> None:
+                 bounds: Optional[List[Tuple[Poly, Poly]]] = None, whole: Optional[Poly] = None) -> None:
         self.dtype, self._text, self.shape, self.level = dtype, text, shape, level
-        self.poly, self.reads, self.bounds = poly, reads, bounds
+        self.poly, self.reads, self.bounds, self.whole = poly, reads, bounds, whole
 
     @property
     def text(self) -> str:
@@ -181,7 +182,8 @@ class Expr:
         if self.poly is not None:
             return Expr(self.dtype, None, shape, self.level, self.poly.mapped(atom), self.reads)
         bounds = None if self.bounds is None else [(a.mapped(atom), b.mapped(atom)) for a, b in self.bounds]
-        return Expr(self.dtype, move(self.text), shape, self.level, None, self.reads, bounds)
+        whole = None if self.whole is None else self.whole.mapped(atom)
+        return Expr(self.dtype, move(self.text), shape, self.level, None, self.reads, bounds, whole)
 
 
 def index_expr(value: Union[int, str, Poly], level: int = UNIFORM, shape: Tuple[Dim, ...] = (),

@@ -408,9 +408,9 @@ class Memory:
         if not shape and offset.level < ELEMENT and condition is None:
             self.views.saw(_views.Access(param, offset, None, shape, False))
             read = Expr(param.dtype, "%s[%s]" % (param.name, offset.text), (), UNIFORM, None, offset.reads | {param.name})
-            if param.dtype in ("i32", "u32", "i16", "u16", "i8", "u8"):
-                read = cast(read, "index")  # sizes, counts and places
-            return read if self.scope is not None or self._written(read) else self.let(read, hint)
+            if self.scope is not None:
+                return read
+            return self.tile(read, hint) if self._written(read) else self.let(read, hint)
         fill = cast(self.operand(0 if other is None else other), param.dtype)
         space = "shared" if hint in self.product_names else "fragment"
         access = _views.Access(param, offset, condition, shape, not fill.shape and fill.level < ELEMENT and not fill.reads)

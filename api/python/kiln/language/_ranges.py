@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import itertools
 import re
 from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
@@ -34,6 +35,7 @@ class Ranges:
         self.used: Set[str] = set()
         self._words: Dict[str, Set[str]] = {}   # variable -> symbols that its box depends on
         self._found: Dict[str, Tuple[Optional[Tuple[int, int]], Set[str]]] = {}
+        self._upwards: Set[str] = set()         # loop variables that begin at no negative number
         for axis, word in enumerate(("bid.x", "bid.y", "bid.z")):
             count = grid[axis] if grid is not None and axis < len(grid) else 1 if grid is not None else None
             value = builder.value_of(count.poly) if isinstance(count, Expr) and count.poly is not None else count
@@ -41,6 +43,8 @@ class Ranges:
 
     def loop(self, variable: str, low: Expr, high: Expr, step: Expr) -> None:
         """Notes what a loop runs over, before its body is read."""
+        if low.poly is not None and self._signed(low.poly):
+            self._upwards.add(variable)
         (first, of_first), (last, of_last) = self._of(low), self._of(high)
         self._words[variable] = of_first | of_last
         size = self._builder.value_of(step.poly) if step.poly is not None else None
@@ -54,6 +58,55 @@ class Ranges:
 
     def _of(self, value: Expr) -> Tuple[Optional[Tuple[int, int]], Set[str]]:
         return self._extremes(value.poly) if value.poly is not None and not value.reads else (None, set())
+
+    # -- signs
+
+    def never_negative(self, poly: Poly) -> bool:
+        """Whether an index is surely not negative: by its form, for all sizes; else by its range at the sizes at hand,
+        which are used from then on. Sizes that are arguments of the launch decide nothing."""
+        if self._signed(poly):
+            return True
+        if "$" in str(poly):
+            return False
+        found, words = self._extremes(poly)
+        if found is None or found[0] < 0 or any(self._builder.symbols.get(w, {}).get("dynamic") for w in words):
+            return False
+        self.used |= words
+        return True
+
+    def _signed(self, poly: Poly) -> bool:
+        return all(factor > 0 and all(self._atom(atom) for atom in key) for key, factor in poly.terms.items())
+
+    def _atom(self, text: str) -> bool:
+        """Whether an atom is never negative."""
+        if re.fullmatch(r"\$\d", text):
+            return True
+        plain = text.replace("$", "axis__").replace("bid.", "bid_").replace("target.", "target_")
+        plain = plain.replace("&&", " and ").replace("||", " or ")
+        try:
+            return self._node(ast.parse(re.sub(r"!(?!=)", " not ", plain).strip(), mode="eval").body)
+        except SyntaxError:
+            return False
+
+    def _node(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, int) and node.value >= 0
+        if isinstance(node, ast.Name):
+            word = node.id
+            return word.startswith(("axis__", "bid_", "target_")) or word in self._upwards \
+                or word in self._builder.symbols or word in self._builder.tunables
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, ast.Mod):
+                return self._node(node.right)
+            return isinstance(node.op, (ast.Add, ast.Mult, ast.FloorDiv)) and self._node(node.left) and self._node(node.right)
+        if isinstance(node, ast.IfExp):
+            return self._node(node.body) and self._node(node.orelse)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max", "ceildiv"):
+            known = [self._node(a) for a in node.args]
+            return any(known) if node.func.id == "max" else all(known)
+        return False
+
+    # -- ranges
 
     def extremes(self, poly: Optional[Poly]) -> Optional[Tuple[int, int]]:
         """A range that holds all values of an index, None where none is known: exact but for dependences between

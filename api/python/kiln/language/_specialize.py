@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import Any, Dict, List, Optional, Tuple
+from typing import Any, Dict, FrozenSet, List, Optional, Tuple
 
 from ._access import Reader
 from ._arguments import ArraySpec
 from ._arithmetic import Mistake, as_dim, reading
-from ._builder import Builder
+from ._builder import Builder, statements
 from ._descriptors import described
 from ._errors import KernelError, Place
-from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr
+from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr, mentions
 from ._operations import OPERATIONS, layout_entry
 from ._source import Source
 from ._options import OptionType, When
@@ -59,6 +59,7 @@ class Specializer:
         launch: ``grid`` (extents, or None to infer them), ``threads``, ``name``.
         target: the target that is compiled for, as text.
         views: parameters that are declared as matrices (_views.py), decided by an earlier reading; None on the first one.
+        written: parameters that the kernel writes, where an earlier reading found that it reads elements of them before.
     """
 
     builder_class: Any = Builder   # another style of kernels has others
@@ -66,7 +67,7 @@ class Specializer:
     program_class: Any = Program
 
     def __init__(self, function: Any, values: Dict[str, Any], launch: Dict[str, Any], target: str, dynamic: bool = True,
-                 views: Optional[Dict[str, Any]] = None) -> None:
+                 views: Optional[Dict[str, Any]] = None, written: FrozenSet[str] = frozenset()) -> None:
         self.source = Source(function)
         self.values, self.launch, self.target, self.dynamic = values, launch, target, dynamic
         self.builder = self.builder_class(_program_name(launch.get("name") or function.__name__))
@@ -76,7 +77,7 @@ class Specializer:
         self.names: Dict[str, Any] = {}
         self.info: Dict[str, Any] = {"params": self.out.params, "symbol": self.symbol, "sequence": None, "sequence_used": self._use_sequence,
                                      "target": target.split(":")[0], "grid": launch.get("grid"), "views": views}
-        self.views = views
+        self.views, self.written = views, written
 
     def run(self) -> Program:
         for name in ("i0", "i1", "i2", "i3"):
@@ -89,11 +90,19 @@ class Specializer:
             except Mistake as mistake:
                 raise KernelError(mistake.message, self._place_of(name), mistake.hint) from None
         self._read()
+        written = self.written | self._read_before_written()
+        if written != self.written:
+            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, self.views, written).run()
         views = self.reader.views
         decided = views.revised() if self.views is not None else views.decide() if len(self.builder.launches) == 1 else {}
         if decided or (decided is not None and self.views is not None):
-            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, decided).run()
+            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, decided, self.written).run()
         return self._finish()
+
+    def _read_before_written(self) -> FrozenSet[str]:
+        """Parameters of which a ``let`` keeps an element, and that are written behind it."""
+        lets = [s["value"] for launch in self.builder.launches for s in statements(launch.body) if s["op"] == "let"]
+        return frozenset(name for name, param in self.out.params.items() if param.written and any(mentions(text, name) for text in lets))
 
     def _place_of(self, name: str) -> Place:
         for node in ast.walk(self.source.tree.args):
@@ -184,6 +193,7 @@ class Specializer:
             self.out.types[claimed] = annotation.dtype.name
         param = Param(claimed, tuple(shape), dtype, strides)
         param.memory = spec.memory if spec is not None else None
+        param.written = claimed in self.written
         if annotation is None and self.launch.get("pointers"):
             param.mode = "flat"
         self.builder.params.append({"name": claimed, "param": param})
@@ -281,7 +291,8 @@ class Specializer:
 
     def _read(self) -> None:
         reader = self.reader_class(self.builder, OPERATIONS, self.info)
-        before, reading.same = reading.same, self.builder.same
+        before, reading.same = (reading.same, reading.triton, reading.never_negative), self.builder.same
+        reading.triton, reading.never_negative = bool(self.launch.get("triton")), reader.views.ranges.never_negative
         self.reader = reader
         try:
             if not self.launch.get("opens_launches"):
@@ -290,7 +301,7 @@ class Specializer:
         except Mistake as mistake:
             raise KernelError(mistake.message, self.builder.place or self.source.place(self.source.tree), mistake.hint) from None
         finally:
-            reading.same = before
+            reading.same, reading.triton, reading.never_negative = before
         if not self.builder.launches:
             raise KernelError("this kernel launches nothing", self.source.place(self.source.tree), "with T.Kernel(…) as bx:")
         for tile in (a for launch in self.builder.launches for a in launch.allocs):

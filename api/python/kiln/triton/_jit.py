@@ -24,7 +24,8 @@ class JITFunction(Kernel):
     """
 
     def __init__(self, function: Callable[..., Any], **launch: Any) -> None:
-        super().__init__(function, **{"pointers": True, **launch})  # arrays are pointers to their first elements
+        # Arrays are pointers to their first elements; numbers follow Triton's rules.
+        super().__init__(function, **{"pointers": True, "triton": True, **launch})
         self.fn = function
 
     @property
