@@ -205,6 +205,16 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
     return Expr(left.dtype, text, shape, level, None, reads, bounds, whole)
 
 
+def remainder(a: Operand, b: Operand) -> Union[Expr, int, float]:
+    """``a % b`` with the sign of ``a``, of floats."""
+    if not isinstance(a, Expr) and not isinstance(b, Expr):
+        return math.fmod(a, b) if b else math.nan
+    left, right = _common("/", a, b)
+    shape = broadcast_shape(left.shape, right.shape)
+    left, right = broadcast(left, shape), broadcast(right, shape)
+    return Expr(left.dtype, _truncated("%", left, right), shape, max(left.level, right.level), None, left.reads | right.reads)
+
+
 def _truncated(op: str, a: Expr, b: Expr) -> str:
     """Triton's quotient or remainder of numbers of one type that is no index."""
     if a.dtype in FLOATS:
@@ -419,8 +429,8 @@ def call(name: str, *operands: Operand) -> Union[Expr, int, float, Any]:
     if not any(isinstance(x, Expr) for x in operands) and name in _NOW:
         try:
             return _NOW[name](*operands)
-        except (ValueError, OverflowError) as error:
-            raise Mistake("%s%r: %s" % (name, tuple(operands), error)) from None
+        except (ValueError, ArithmeticError) as error:
+            raise Mistake("%s%r: %s" % (name, tuple(operands), error), "of a number that is known while the kernel is read: write the result") from None
     given = [x for x in operands if isinstance(x, Expr)]
     dtype = given[0].dtype
     for x in given[1:]:

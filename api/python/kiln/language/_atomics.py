@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any, Dict, Optional
 
 from . import _views
 from ._access import Reader
 from ._arithmetic import Mistake, broadcast, broadcast_shape, cast, shape_text, truth
 from ._expr import Expr, Param, Pointer, Region, Tile
-from ._memory import INDEX_NAMES, describe
+from ._memory import INDEX_NAMES, describe, placed
 from ._operations import operation
 
 _WORDS = {"add": "add", "max": "max", "min": "min", "and": "and", "or": "or", "xor": "xor", "xchg": "exchange"}
@@ -40,25 +39,21 @@ def update(t: Reader, kind: str, pointer: Any, value: Any, mask: Any, compare: A
     offset = broadcast(pointer.offset, shape)
     t.views.saw(_views.Access(param, offset, None, shape, False))
     item: Dict[str, Any] = {
-        "atomic": kind, "to": _put("%s[%s]" % (param.name, offset.text)),
-        "value": _put(broadcast(parts[0], shape).text)}
+        "atomic": kind, "to": placed("%s[%s]" % (param.name, offset.text)),
+        "value": placed(broadcast(parts[0], shape).text)}
     if compare is not None:
-        item["compare"] = _put(broadcast(parts[1], shape).text)
+        item["compare"] = placed(broadcast(parts[1], shape).text)
     if isinstance(condition, Expr):
-        item["where"] = _put(broadcast(condition, shape).text)
+        item["where"] = placed(broadcast(condition, shape).text)
     body = [item]
     made = None
     if t.result_used:
         item["old"] = t.builder.claim("before")
         made = t.builder.alloc(hint, "fragment", param.dtype, shape, True)
-        body.append({"set": _put(made.element(["$%d" % k for k in range(len(shape))])), "value": item["old"]})
+        body.append({"set": placed(made.element(["$%d" % k for k in range(len(shape))])), "value": item["old"]})
     names = list(INDEX_NAMES[: max(1, len(shape))])
     t.builder.emit({"op": "map", "index": names, "extent": [str(n) for n in shape] or ["1"], "body": body})
     return made
-
-
-def _put(text: str) -> str:
-    return re.sub(r"\$(\d)", lambda m: INDEX_NAMES[int(m.group(1))], text)
 
 
 def _checked(sem: Any, scope: Any) -> None:
@@ -74,7 +69,9 @@ def _register(name: str, kind: str) -> None:
     def run(t: Reader, pointer: Any, val: Any, mask: Any = None, sem: Any = None, scope: Any = None) -> Any:
         _checked(sem, scope)
         if isinstance(pointer, Region):
-            return t.atomic_region(pointer, val, kind)
+            if t.result_used:
+                raise Mistake("what a slice held before an atomic", "tl.atomic_%s(pointer + offsets, …) gives it" % name)
+            return t.atomic_region(pointer, val, kind, mask)
         return update(t, kind, pointer, val, mask)
 
 

@@ -75,14 +75,14 @@ def full(shape: Shape, value: Operand, dtype: Optional[DTypeLike] = None) -> Ten
 
 
 @_language
-def zeros_like(x: Operand) -> Tensor:
-    """Zeros of x's shape and type."""
+def zeros_like(input: Operand) -> Tensor:
+    """Zeros of input's shape and type."""
     raise NotImplementedError
 
 
 @_language
-def full_like(x: Operand, value: Operand) -> Tensor:
-    """``value`` in x's shape and type."""
+def full_like(input: Operand, value: Operand) -> Tensor:
+    """``value`` in input's shape and type."""
     raise NotImplementedError
 
 
@@ -107,9 +107,9 @@ def swizzle(chunk_bytes: int = 16, row_divisor: int = 1, rows_mod: int = 8) -> S
 
 
 @_language
-def load(pointer: Any, mask: Optional[Operand] = None, other: Optional[Operand] = None, block_shape: Optional[Shape] =
-         None, boundary_check: Sequence[int] = (), padding_option: str = "", cache_modifier: str = "",
-         eviction_policy: str = "", volatile: bool = False) -> Tensor:
+def load(pointer: Any, mask: Optional[Operand] = None, other: Optional[Operand] = None, boundary_check: Sequence[int] = (),
+         padding_option: str = "", cache_modifier: str = "", eviction_policy: str = "", volatile: bool = False,
+         block_shape: Optional[Shape] = None) -> Tensor:
     """What ``pointer`` points to, a tile of the pointer's shape, ``other`` (0) where ``mask`` is false; a slice of a
     parameter as a tile; or, with ``block_shape``, this program's block of a parameter: program id 0 counts blocks
     along the block's first axis, id 1 along the second; leading axes that the block lacks are indexed by the
@@ -143,9 +143,12 @@ def debug_barrier() -> None:
 
 @_language
 def dot(input: Operand, other: Operand, acc: Optional[Tensor] = None, input_precision: Optional[str] = None,
-        allow_tf32: Optional[bool] = None, out_dtype: Optional[DTypeLike] = None, trans_a: bool = False, trans_b: bool
-        = False, max_num_imprecise_acc: Optional[int] = None) -> Tensor:
-    """The matrix product ``[m, k] x [k, n] -> [m, n]`` (plus ``acc``): f16, bf16, f32 into f32, i8 into i32."""
+        allow_tf32: Optional[bool] = None, max_num_imprecise_acc: Optional[int] = None, out_dtype: Optional[DTypeLike] =
+        None, trans_a: bool = False, trans_b: bool = False) -> Tensor:
+    """The matrix product ``[m, k] x [k, n] -> [m, n]`` (plus ``acc``): f16, bf16, f32 into f32, i8 into i32; with
+    ``out_dtype=tl.float16`` that of f16 is rounded to f16. f32 is multiplied as f32, whatever ``input_precision``,
+    ``allow_tf32`` and ``max_num_imprecise_acc`` permit.
+    """
     raise NotImplementedError
 
 
@@ -171,39 +174,45 @@ def permute(x: Operand, *order: Any) -> Tensor:
 
 @_language
 def sum(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:  # noqa: A001
-    """The sum along ``axis``, or of all: x's shape without the axis."""
+    """The sum along ``axis``, or of all: x's shape without the axis. In ``dtype``; without one integers and conditions
+    narrower than 32 bits are summed as i32 or u32, bf16 as f32, others in their own type.
+    """
     raise NotImplementedError
 
 
 @_language
-def max(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, return_indices: bool = False,
-        return_indices_tie_break_left: bool = True) -> Any:  # noqa: A001
-    """The largest along ``axis``; NaN wins."""
+def max(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
+        True, keep_dims: bool = False) -> Any:  # noqa: A001
+    """The largest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its own
+    type (bf16 as f32), and where the first one is.
+    """
     raise NotImplementedError
 
 
 @_language
-def min(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, return_indices: bool = False,
-        return_indices_tie_break_left: bool = True) -> Any:  # noqa: A001
-    """The smallest along ``axis``; NaN wins."""
+def min(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
+        True, keep_dims: bool = False) -> Any:  # noqa: A001
+    """The smallest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its own
+    type (bf16 as f32), and where the first one is.
+    """
     raise NotImplementedError
 
 
 @_language
-def prod(input: Operand, axis: Optional[int] = None, keep_dims: bool = False) -> Tensor:
-    """The product along ``axis``."""
+def prod(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
+    """The product along ``axis``, in the types of :func:`sum`."""
     raise NotImplementedError
 
 
 @_language
-def argmax(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, tie_break_left: bool = True) -> Tensor:
-    """The index (i32) of the first largest along ``axis``."""
+def argmax(input: Operand, axis: Optional[int] = None, tie_break_left: bool = True, keep_dims: bool = False) -> Tensor:
+    """The index (i32) of the first largest along ``axis``; without one, among all elements in row-major order."""
     raise NotImplementedError
 
 
 @_language
-def argmin(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, tie_break_left: bool = True) -> Tensor:
-    """The index (i32) of the first smallest along ``axis``."""
+def argmin(input: Operand, axis: Optional[int] = None, tie_break_left: bool = True, keep_dims: bool = False) -> Tensor:
+    """The index (i32) of the first smallest along ``axis``; without one, among all elements in row-major order."""
     raise NotImplementedError
 
 
@@ -221,25 +230,25 @@ def all(input: Operand, axis: Optional[int] = None, keep_dims: bool = False) -> 
 
 @_language
 def absmax(input: Operand, axis: Optional[int] = None, keep_dims: bool = False) -> Tensor:
-    """The largest magnitude along ``axis``."""
+    """The largest magnitude along ``axis``, in the types of :func:`max`."""
     raise NotImplementedError
 
 
 @_language
 def cumsum(input: Operand, axis: int = 0, reverse: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
-    """Running sums along ``axis``, the element itself included."""
+    """Running sums along ``axis``, the element itself included, in the types of :func:`sum`."""
     raise NotImplementedError
 
 
 @_language
 def cumprod(input: Operand, axis: int = 0, reverse: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
-    """Running products along ``axis``."""
+    """Running products along ``axis``, in ``dtype``; without one in x's type, bf16 as f32, conditions as i32."""
     raise NotImplementedError
 
 
 @_language
 def cummax(input: Operand, axis: int = 0, reverse: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
-    """Running maxima along ``axis``."""
+    """Running maxima along ``axis``, in the types of :func:`cumprod`."""
     raise NotImplementedError
 
 
@@ -251,19 +260,23 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
 
 @_language
 def maximum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
-    """The larger, elementwise; NaN wins."""
+    """The larger, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN, in
+    kernels of ``kiln.triton`` the number.
+    """
     raise NotImplementedError
 
 
 @_language
 def minimum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
-    """The smaller, elementwise; NaN wins."""
+    """The smaller, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN, in
+    kernels of ``kiln.triton`` the number.
+    """
     raise NotImplementedError
 
 
 @_language
 def clamp(x: Operand, min: Operand, max: Operand, propagate_nan: Any = None) -> Tensor:
-    """``x`` held between ``min`` and ``max``."""
+    """``x`` held between ``min`` and ``max``; a NaN as in :func:`maximum`."""
     raise NotImplementedError
 
 
@@ -292,8 +305,10 @@ def div_rn(x: Operand, y: Operand) -> Tensor:
 
 
 @_language
-def softmax(x: Operand, dim: int = 0, keep_dims: bool = False, ieee_rounding: bool = False) -> Tensor:
-    """exp(x - max) / sum along ``dim``."""
+def softmax(x: Operand, dim: Optional[int] = None, keep_dims: bool = False, ieee_rounding: bool = False) -> Tensor:
+    """exp(x - max) / sum along ``dim``, the first axis without one. All have x's shape, whatever ``keep_dims``; every
+    division is rounded once, whatever ``ieee_rounding``.
+    """
     raise NotImplementedError
 
 
@@ -549,14 +564,16 @@ def sqrt_rn(x: Operand) -> Tensor:
 
 @_language
 def atomic_add(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: Optional[str] = None, scope:
-               Optional[str] = None) -> None:
-    """Replaces what ``pointer`` points to by the sum of it and ``val``, one writer at a time, where ``mask`` is true."""
+               Optional[str] = None) -> Any:
+    """Replaces what ``pointer`` points to by the sum of it and ``val``, one writer at a time, where ``mask`` is true.
+    Gives what was there before, as do all atomics on pointers; on a slice none does.
+    """
     raise NotImplementedError
 
 
 @_language
 def atomic_max(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: Optional[str] = None, scope:
-               Optional[str] = None) -> None:
+               Optional[str] = None) -> Any:
     """Replaces what ``pointer`` points to by the larger of it and ``val``, one writer at a time, where ``mask`` is
     true.
     """
@@ -565,7 +582,7 @@ def atomic_max(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: 
 
 @_language
 def atomic_min(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: Optional[str] = None, scope:
-               Optional[str] = None) -> None:
+               Optional[str] = None) -> Any:
     """Replaces what ``pointer`` points to by the smaller of it and ``val``, one writer at a time, where ``mask`` is
     true.
     """
@@ -574,7 +591,7 @@ def atomic_min(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: 
 
 @_language
 def atomic_and(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: Optional[str] = None, scope:
-               Optional[str] = None) -> None:
+               Optional[str] = None) -> Any:
     """Replaces what ``pointer`` points to by the bitwise and of it and ``val``, one writer at a time, where ``mask``
     is true.
     """
@@ -583,7 +600,7 @@ def atomic_and(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: 
 
 @_language
 def atomic_or(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: Optional[str] = None, scope:
-              Optional[str] = None) -> None:
+              Optional[str] = None) -> Any:
     """Replaces what ``pointer`` points to by the bitwise or of it and ``val``, one writer at a time, where ``mask`` is
     true.
     """
@@ -592,7 +609,7 @@ def atomic_or(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: O
 
 @_language
 def atomic_xor(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: Optional[str] = None, scope:
-               Optional[str] = None) -> None:
+               Optional[str] = None) -> Any:
     """Replaces what ``pointer`` points to by the bitwise exclusive or of it and ``val``, one writer at a time, where
     ``mask`` is true.
     """
@@ -601,7 +618,7 @@ def atomic_xor(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: 
 
 @_language
 def atomic_xchg(pointer: Any, val: Operand, mask: Optional[Operand] = None, sem: Optional[str] = None, scope:
-                Optional[str] = None) -> None:
+                Optional[str] = None) -> Any:
     """Replaces what ``pointer`` points to by the new value, one writer at a time, where ``mask`` is true."""
     raise NotImplementedError
 

@@ -290,7 +290,9 @@ class const:
 
 
 class PropagateNan:
-    """What maximum and minimum make of NaN; Kiln's always give NaN."""
+    """What maximum, minimum and clamp make of a NaN and a number: ``ALL`` gives NaN, ``NONE`` the number. Without a word
+    they give NaN in kernels of ``kiln.language``, the number in those of ``kiln.triton``.
+    """
 
     NONE, ALL = 0, 0xFFFF
 
@@ -306,16 +308,16 @@ math = types.SimpleNamespace(__name__="tl.math", **{name: getattr(_functions, na
 
 # libdevice's functions that are the language's own under another name, or a short expression of them.
 _SAME = (
-    "abs ceil cos erf exp exp2 expm1 floor fma isinf isnan log log1p log2 pow rsqrt sin sqrt sqrt_rn tanh div_rn round"
+    "abs ceil cos erf exp exp2 expm1 floor fma isinf isnan log log1p log2 pow rsqrt sin sqrt sqrt_rn tanh div_rn"
 ).split()
 _RENAMED = {
     "rint": "round", "nearbyint": "round", "rsqrt_rn": "rsqrt", "fast_expf": "exp", "fast_logf": "log",
     "fast_log2f": "log2", "fast_sinf": "sin", "fast_cosf": "cos", "fast_tanhf": "tanh", "fast_powf": "pow",
-    "fast_dividef": "div_rn", "mulhi": "umulhi", "fma_rn": "fma"}
-LIBDEVICE_COMPUTED = ("add_rn", "cosh", "erfc", "exp10", "fdim", "finitef", "hypot", "isfinited", "log10", "mul_rn",
-                      "rcp_rn", "saturatef", "sinh", "sub_rn", "tan", "trunc")
+    "fast_dividef": "div_rn", "umulhi": "umulhi", "fma_rn": "fma"}
+LIBDEVICE_COMPUTED = ("add_rn", "cosh", "erfc", "exp10", "fdim", "finitef", "fmod", "hypot", "isfinited", "log10",
+                      "mul_rn", "mulhi", "rcp_rn", "round", "saturatef", "sinh", "sub_rn", "tan", "trunc")
 LIBDEVICE_ABSENT = ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "copysign", "cyl_bessel_i0",
-                    "cyl_bessel_i1", "erfcinv", "erfinv", "fmod", "ilogb", "j0", "j1", "ldexp", "lgamma", "logb",
+                    "cyl_bessel_i1", "erfcinv", "erfinv", "ilogb", "j0", "j1", "ldexp", "lgamma", "logb",
                     "nextafter", "normcdf", "normcdfinv", "remainder", "scalbn", "signbit", "tgamma", "y0", "y1")
 
 

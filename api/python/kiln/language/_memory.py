@@ -14,6 +14,11 @@ Shape = Tuple[Dim, ...]
 INDEX_NAMES = ("i0", "i1", "i2", "i3")
 
 
+def placed(text: str) -> str:
+    """An expression over a tile's elements in a map: ``$0`` as the map's first index, and so on."""
+    return re.sub(r"\$(\d)", lambda m: INDEX_NAMES[int(m.group(1))], text)
+
+
 class MapScope:
     """The body of an elementwise loop that is being read (``T.Parallel``): assignments become its items."""
 
@@ -143,19 +148,14 @@ class Memory:
 
     def map(self, shape: Shape, target: str, value: Expr, where: Optional[Expr] = None, **more: Any) -> None:
         """A map over ``shape`` that sets ``target`` (text with ``$k``) to ``value``."""
-        names = {k: INDEX_NAMES[k] for k in range(len(shape))}
-
-        def put(text: str) -> str:
-            return re.sub(r"\$(\d)", lambda m: names[int(m.group(1))], text)
-
         if len(shape) > 4:
-            raise Mistake("a tile has at most 4 axes, this one %d" % len(shape))
-        item: Dict[str, Any] = {"set": put(target), "value": put(value.text)}
-        item.update({k: put(v) for k, v in more.items()})
+            raise Mistake("a tile has at most 4 axes, this one %d" % len(shape), "join axes that lie side by side into one")
+        item: Dict[str, Any] = {"set": placed(target), "value": placed(value.text)}
+        item.update({k: placed(v) for k, v in more.items()})
         if "atomic" in more:
             item["to"] = item.pop("set")
         if where is not None:
-            item["where"] = put(where.text)
+            item["where"] = placed(where.text)
         extent = [str(n) for n in shape] or ["1"]
         self.builder.emit({"op": "map", "index": list(INDEX_NAMES[: max(1, len(shape))]), "extent": extent, "body": [item]})
 
@@ -326,14 +326,18 @@ class Memory:
         assert tile.dtype is not None
         self.map(region.shape, region.element(), cast(expr, tile.dtype))
 
-    def atomic_region(self, region: Region, value: Any, kind: str) -> None:
-        """``value`` into each element of a slice of a parameter, atomically."""
+    def atomic_region(self, region: Region, value: Any, kind: str, mask: Any = None) -> None:
+        """``value`` into each element of a slice of a parameter where ``mask`` holds, atomically."""
         param = region.of
         if not isinstance(param, Param):
             raise Mistake("an atomic on a tile", "atomics are on parameters; a tile belongs to its block: x += …")
         param.written, param.atomic = True, True
         expr = broadcast(cast(self.operand(value), param.dtype), region.shape)
-        self.map(region.shape, region.element(), expr, None, atomic=kind)
+        condition: Any = None if mask is None else truth(self.operand(mask))
+        if condition is False:
+            return
+        where = broadcast(condition, region.shape) if isinstance(condition, Expr) else None
+        self.map(region.shape, region.element(), expr, where, atomic=kind)
 
     def _mark(self, of: Union[Param, Tile], read: bool = False, written: bool = False) -> None:
         if isinstance(of, Param):

@@ -13,7 +13,7 @@ from typing import Any, Dict, List, Tuple
 from ._access import Reader
 from ._arithmetic import FLOATS, Mistake, binary, bitcast, broadcast, broadcast_shape, call, cast, constant, where
 from ._expr import Expr, Tile
-from ._memory import INDEX_NAMES, describe
+from ._memory import INDEX_NAMES, describe, placed
 from ._operations import operation
 
 _KEYS = (0x9E3779B9, 0xBB67AE85)      # added to the key after each round: the golden ratio, sqrt(3) - 1
@@ -44,18 +44,15 @@ class _Map:
         self.t, self.shape = t, shape
         self.items: List[Dict[str, Any]] = []
 
-    def put(self, text: str) -> str:
-        return re.sub(r"\$(\d)", lambda m: INDEX_NAMES[int(m.group(1))], text)
-
     def let(self, name: str, value: str) -> str:
         claimed = self.t.builder.claim(name)
-        self.items.append({"let": claimed, "value": self.put(value)})
+        self.items.append({"let": claimed, "value": placed(value)})
         return claimed
 
     def set(self, name: str, dtype: str, value: str) -> Tile:
         made = self.t.builder.alloc(name, "fragment", dtype, self.shape, True)
         self.items.append({
-            "set": self.put(made.element(["$%d" % k for k in range(len(self.shape))])), "value": self.put(value)})
+            "set": placed(made.element(["$%d" % k for k in range(len(self.shape))])), "value": placed(value)})
         return made
 
     def emit(self) -> None:

@@ -66,8 +66,11 @@ class Ranges:
         which are used from then on. Sizes that are arguments of the launch decide nothing."""
         if self._signed(poly):
             return True
-        if "$" in str(poly):
-            return False
+        over = {key: factor for key, factor in poly.terms.items() if any("$" in atom for atom in key)}  # a tile's axes
+        if over:
+            return all(factor > 0 and all(self._atom(atom) or "$" not in atom and self.never_negative(Poly.of(atom)) for atom in key)
+                       for key, factor in over.items()) \
+                and self.never_negative(Poly({key: factor for key, factor in poly.terms.items() if key not in over}))
         found, words = self._extremes(poly)
         if found is None or found[0] < 0 or any(self._builder.symbols.get(w, {}).get("dynamic") for w in words):
             return False

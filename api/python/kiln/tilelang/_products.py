@@ -7,7 +7,7 @@ from typing import Any
 from ..language._arithmetic import Mistake, call, cast, same_shape, shape_text, truth
 from ..language._expr import Expr, Param, Tile
 from ..language._memory import describe
-from ..language._operations import OPERATIONS, operation
+from ..language._operations import OPERATIONS, axis_of, operation
 from ..language._tilelang import Access
 from ._places import area_of, move, tile_of
 
@@ -72,15 +72,9 @@ def _matrix(t: Reader, tile: Tile) -> Tile:
 # -- reductions
 
 
-def _axis(tile: Tile, axis: Any) -> int:
-    if not isinstance(axis, int) or not -len(tile.shape) <= axis < len(tile.shape):
-        raise Mistake("axis %r of a tile of shape %s" % (axis, shape_text(tile.shape)))
-    return axis % len(tile.shape)
-
-
 def reduce(t: Reader, kind: str, buffer: Any, out: Any, dim: Any, clear: Any) -> None:
     source = tile_of(t, buffer, "source")
-    axis = _axis(source, dim)
+    axis = axis_of(dim, len(source.shape))
     if not isinstance(clear, bool):
         raise Mistake("whether the result is cleared must be known when the kernel is read")
     if t.scope is not None:
@@ -132,7 +126,7 @@ def _running(name: str, kind: str) -> None:
         assert source.dtype is not None
         direct = target.whole and target.of is not source and target.of.dtype == source.dtype
         into = target.of if direct else t.builder.alloc("running", "fragment", source.dtype, source.shape, True)
-        statement = {"op": "scan", "kind": kind, "from": source.name, "to": into.name, "axis": _axis(source, dim)}
+        statement = {"op": "scan", "kind": kind, "from": source.name, "to": into.name, "axis": axis_of(dim, len(source.shape))}
         if _known(reverse):
             statement["reverse"] = True
         t.builder.emit(statement)

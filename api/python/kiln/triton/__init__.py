@@ -23,8 +23,8 @@ from ._jit import JITFunction, compile, jit
 
 
 def cdiv(x: int, y: int) -> int:
-    """``x / y`` rounded up; in kernels, and outside of them on numbers."""
-    return -(-x // y)
+    """``x / y`` rounded up, of numbers that are not negative; in kernels, where ``//`` truncates, and outside of them."""
+    return (x + y - 1) // y
 
 
 def next_power_of_2(n: int) -> int:
