@@ -6,12 +6,12 @@ import inspect
 import re
 from typing import Any, Dict, List, Tuple
 
-from ._arithmetic import (Mistake, as_dim, binary, bitcast, broadcast, broadcast_shape, cast, constant, index_of, is_number, same_shape, shape_text)
+from ._arithmetic import (Mistake, as_dim, binary, broadcast, broadcast_shape, cast, constant, index_of, is_number, same_shape, shape_text)
 from ._errors import nearest
 from ._expr import ELEMENT, STATIC, BlockPointer, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, index_expr
 from ._memory import describe
 from ._tracer import Tracer
-from ._types import DTYPES, DType, as_dtype
+from ._types import DTYPES, DType
 
 _METHODS = ("to", "sum", "max", "min", "trans", "reshape", "view", "broadcast_to", "expand_dims", "load", "store", "astype", "cast", "item",
             "abs", "exp", "sqrt", "bitcast", "permute", "transpose", "stride", "size", "dim", "gather", "scatter", "atomic_add")
@@ -44,22 +44,10 @@ class Reader(Tracer):
         raise Mistake("%s has no attribute %s" % (describe(value), name), nearest(name, ("shape", "dtype", "T", "ndim") + _METHODS))
 
     def method(self, value: Any, name: str, args: List[Any], kwargs: Dict[str, Any]) -> Any:
-        if name in ("to", "astype", "cast"):
-            target = kwargs.pop("dtype", None) if "dtype" in kwargs else args[0]
-            dtype = as_dtype(target)
-            if dtype is None:
-                raise Mistake("%r is no element type" % (target,), "such as tl.float16")
-            if kwargs.get("bitcast"):
-                return bitcast(self.expr(value), dtype.name)
-            return self.converted(value, dtype)
-        if name == "bitcast":
-            dtype = as_dtype(args[0])
-            assert dtype is not None
-            return bitcast(self.expr(value), dtype.name)
-        if name in ("stride",) and isinstance(value, Param):
-            return self.stride(value, *args)
-        if name == "size" and isinstance(value, Param):
-            return self.attribute(value, "shape")[args[0]]
+        if name in ("to", "astype", "cast", "bitcast"):
+            return self.called("bitcast" if name == "bitcast" else "to", value, args, kwargs)
+        if name in ("stride", "size") and isinstance(value, Param):
+            return self.called("parameter." + name, value, args, kwargs)
         if name == "dim":
             return len(value.shape)
         if name in ("load", "store", "gather", "scatter", "atomic_add") and isinstance(value, BlockPointer):

@@ -163,7 +163,8 @@ def broadcast(value: Expr, shape: Shape) -> Expr:
     if value.shape == shape:
         return value
     if not same_shape(broadcast_shape(value.shape, shape), shape):
-        raise Mistake("a value of shape %s does not fit shape %s" % (shape_text(value.shape), shape_text(shape)))
+        raise Mistake("a value of shape %s does not fit shape %s" % (shape_text(value.shape), shape_text(shape)),
+                      "axes are aligned at the last one and are equal or 1; x[:, None] adds an axis")
     ahead = len(shape) - len(value.shape)
     axes = {k: "$%d" % (k + ahead) if n != 1 or shape[k + ahead] == 1 else "0" for k, n in enumerate(value.shape)}
     return value.moved(axes, shape)
@@ -182,7 +183,7 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
         try:
             return _PYTHON[op](a, b)
         except (TypeError, ZeroDivisionError, ValueError) as error:
-            raise Mistake(str(error)) from None
+            raise Mistake("%r %s %r: %s" % (a, op, b, error), "numbers that are known while the kernel is read are Python's") from None
     if op == "**":
         return power(a, b)
     left, right = _common(op, a, b)
@@ -329,7 +330,9 @@ def power(a: Operand, b: Operand) -> Expr:
 
 def ceildiv(a: Operand, b: Operand) -> Union[Expr, int]:
     if not isinstance(a, Expr) and not isinstance(b, Expr):
-        return -(-int(a) // int(b)) if b else 0
+        if not isinstance(a, int) or not isinstance(b, int) or b == 0:
+            raise Mistake("the quotient of %r and %r, rounded up" % (a, b), "whole numbers, the second one not 0")
+        return -(-a // b)
     left, right = (x if isinstance(x, Expr) else _beside(x, y) for x, y in ((a, b), (b, a)))
     dtype = promoted(left.dtype, right.dtype)
     if dtype in FLOATS + ("bool",):
@@ -362,10 +365,11 @@ def invert(value: Operand) -> Union[Expr, int]:
     """``~x``: of a condition its opposite."""
     if not isinstance(value, Expr):
         if isinstance(value, float):
-            raise Mistake("~ is for integers and conditions, not for a float")
+            raise Mistake("~ is for integers and conditions, not for a float", "-x negates")
         return (not value) if isinstance(value, bool) else ~value
     if value.dtype in FLOATS:
-        raise Mistake("~ is for integers and conditions, not for %s" % value.dtype)
+        raise Mistake("~ is for integers and conditions, not for %s" % value.dtype,
+                      "-x negates; x.to(tl.int32, bitcast=True) has the bits")
     if value.poly is not None:
         value = cast(value, "i64")
     text = "!(%s)" % value.text if value.dtype == "bool" else "~%s" % value.grouped
@@ -430,7 +434,7 @@ def call(name: str, *operands: Operand) -> Union[Expr, int, float, Any]:
         try:
             return _NOW[name](*operands)
         except (ValueError, ArithmeticError) as error:
-            raise Mistake("%s%r: %s" % (name, tuple(operands), error), "of a number that is known while the kernel is read: write the result") from None
+            raise Mistake("%s(%s): %s" % (name, ", ".join(map(repr, operands)), error), "of a number that is known while the kernel is read: write the result") from None
     given = [x for x in operands if isinstance(x, Expr)]
     dtype = given[0].dtype
     for x in given[1:]:
@@ -454,7 +458,7 @@ def call(name: str, *operands: Operand) -> Union[Expr, int, float, Any]:
 def as_dim(value: Any) -> Dim:
     """An extent of a tile: known when compiled."""
     if isinstance(value, bool) or not isinstance(value, (int, Expr)):
-        raise Mistake("an extent is a whole number, not %r" % (value,))
+        raise Mistake("an extent is a whole number, not %r" % (value,), "tl.constexpr parameters, // for quotients")
     if isinstance(value, Expr):
         if value.level != STATIC or value.poly is None:
             raise Mistake("an extent must be known when the kernel is compiled, and %s is not" % value.text,
@@ -466,7 +470,8 @@ def as_dim(value: Any) -> Dim:
 def index_of(value: Operand) -> Expr:
     """An index, of a number or an integer expression."""
     if isinstance(value, bool) or isinstance(value, float):
-        raise Mistake("an index is a whole number, not %r" % (value,))
+        raise Mistake("an index is a whole number, not %r" % (value,),
+                      "// for quotients, int(x) for a number that is known now")
     if isinstance(value, Expr) and value.dtype in FLOATS + ("bool",):
-        raise Mistake("an index is a whole number, not of type %s" % value.dtype)
+        raise Mistake("an index is a whole number, not of type %s" % value.dtype, "convert it with .to(tl.int32)")
     return cast(value, "index")

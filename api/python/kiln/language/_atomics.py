@@ -34,7 +34,8 @@ def update(t: Reader, kind: str, pointer: Any, value: Any, mask: Any, compare: A
     for part in parts + ([condition] if isinstance(condition, Expr) else []):
         wide = broadcast_shape(shape, part.shape) if shape else shape
         if len(part.shape) > len(wide):
-            raise Mistake("a tile of shape %s for a pointer of shape %s" % (shape_text(part.shape), shape_text(shape)))
+            raise Mistake("a tile of shape %s for a pointer of shape %s" % (shape_text(part.shape), shape_text(shape)),
+                          "a tile of pointers, one for each element: pointer + offsets")
         shape = wide
     offset = broadcast(pointer.offset, shape)
     t.views.saw(_views.Access(param, offset, None, shape, False))

@@ -56,7 +56,7 @@ def described(param: Param, told: Any) -> Descriptor:
     shape, strides, block, padding = told
     if len(shape) != len(block) or len(strides) != len(block):
         raise Mistake("a descriptor of %d extents, %d strides and a block of %d axes" %
-                      (len(shape), len(strides), len(block)))
+                      (len(shape), len(strides), len(block)), "as many extents, strides and axes of the block")
     param.mode = "flat"
     entries = [[index_expr(n, STATIC) for n in numbers] for numbers in (shape, strides, [0] * len(block))]
     made_of = Descriptor(param, entries[0], entries[1], entries[2], tuple(block), index_expr(0, STATIC))
@@ -97,7 +97,8 @@ def _advance(t: Reader, base: Any, offsets: Any) -> BlockPointer:
                       "tl.make_block_ptr(…) makes what can be advanced; a pointer moves by +=")
     steps = _list(t, offsets, "offsets")
     if len(steps) != len(base.offsets):
-        raise Mistake("%d offsets for a block pointer of %d axes" % (len(steps), len(base.offsets)))
+        raise Mistake("%d offsets for a block pointer of %d axes" % (len(steps), len(base.offsets)),
+                      "one offset an axis")
     moved = [t.expr(binary("+", o, index_of(t.operand(s)))) for o, s in zip(base.offsets, steps)]
     return BlockPointer(base.param, base.shape, base.strides, moved, base.block, base.base)
 
@@ -147,7 +148,7 @@ def _offsets(t: Reader, block: BlockPointer, given: Any) -> List[Expr]:
         return list(block.offsets)
     entries = _list(t, given, "offsets")
     if len(entries) != len(block.block):
-        raise Mistake("%d offsets for a block of %d axes" % (len(entries), len(block.block)))
+        raise Mistake("%d offsets for a block of %d axes" % (len(entries), len(block.block)), "one offset an axis")
     return [index_of(t.operand(x)) for x in entries]
 
 
@@ -156,8 +157,7 @@ def _load(t: Reader,
           block: Any,
           offsets: Any = None,
           boundary_check: Any = (),
-          padding_option: str = "",
-          **_: Any) -> Any:
+          padding_option: str = "") -> Any:
     """A block as a tile: what a descriptor's lies outside is its padding; a block pointer checks ``boundary_check``."""
     hint = t.hint
     checked = range(len(block.block)) if isinstance(block, Descriptor) else _axes(boundary_check, len(block.block))
@@ -168,7 +168,7 @@ def _load(t: Reader,
 
 
 @operation("descriptor.store")
-def _store(t: Reader, block: Any, offsets: Any, value: Any, boundary_check: Any = (), **_: Any) -> None:
+def _store(t: Reader, block: Any, offsets: Any, value: Any, boundary_check: Any = ()) -> None:
     checked = range(len(block.block)) if isinstance(block, Descriptor) else _axes(boundary_check, len(block.block))
     pointer, mask = addressed(t, block, _offsets(t, block, offsets), list(checked))
     _fits(t, value, block.block)
@@ -178,7 +178,8 @@ def _store(t: Reader, block: Any, offsets: Any, value: Any, boundary_check: Any 
 def _fits(t: Reader, value: Any, shape: Tuple[Any, ...]) -> None:
     given = getattr(value, "shape", ())
     if given and not same_shape(tuple(given), shape):
-        raise Mistake("a value of shape %s for a block of shape %s" % (shape_text(given), shape_text(shape)))
+        raise Mistake("a value of shape %s for a block of shape %s" % (shape_text(given), shape_text(shape)),
+                      "both have one shape: reshape or broadcast the value")
 
 
 @operation("descriptor.atomic_add")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any, Tuple
 
 from ._access import Reader
-from ._arithmetic import FLOATS, Mistake, binary, call, cast, ceildiv, constant, is_number, logical, negate, reading, remainder, where
+from ._arithmetic import FLOATS, Mistake, binary, bitcast as bits_as, call, cast, ceildiv, constant, is_number, logical, negate, reading, remainder, where
 from ._expr import Expr
 from ._functions_more import LIBDEVICE_ABSENT, LIBDEVICE_COMPUTED
 from ._memory import describe
 from ._operations import operation
+from ._types import DType, as_dtype
 
 
 def _elementwise(name: str, function: str) -> None:
@@ -90,8 +91,29 @@ def _sqrt_rn(t: Reader, x: Any) -> Any:
 
 @operation()
 def _cast(t: Reader, input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: bool = False) -> Any:
-    return t.method(input if not is_number(input) else constant(input), "to", [dtype],
-                    {"fp_downcast_rounding": fp_downcast_rounding, "bitcast": bitcast})
+    return _to(t, input, dtype, fp_downcast_rounding, bitcast)
+
+
+@operation("to")
+def _to(t: Reader, input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: bool = False) -> Any:
+    if fp_downcast_rounding not in (None, "rtne"):
+        raise Mistake("fp_downcast_rounding=%r is not there yet" % (fp_downcast_rounding,), "\"rtne\", to nearest even, which is how all is rounded")
+    if not isinstance(bitcast, (bool, int)):
+        raise Mistake("bitcast=%s" % describe(bitcast), "True or False, known when the kernel is read")
+    return _bitcast(t, input, dtype) if bitcast else t.converted(input, _element_type(dtype))
+
+
+@operation("bitcast")
+def _bitcast(t: Reader, input: Any, dtype: Any) -> Any:
+    value = t.expr(input)
+    return bits_as(cast(value, "i32") if value.dtype == "index" else value, _element_type(dtype).name)
+
+
+def _element_type(dtype: Any) -> DType:
+    found = as_dtype(dtype)
+    if found is None:
+        raise Mistake("%s is no element type" % (describe(dtype) if not isinstance(dtype, str) else repr(dtype)), "such as tl.float16")
+    return found
 
 
 @operation()

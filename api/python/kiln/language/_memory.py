@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+import types
 from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
 
 from . import _views
 from ._arithmetic import Mistake, binary, broadcast, broadcast_shape, call, cast, constant, index_of, is_number, same_shape, shape_text, truth, where
 from ._builder import Builder
 from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Dim, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, dim, index_expr
+from ._types import constexpr
 
 Shape = Tuple[Dim, ...]
 INDEX_NAMES = ("i0", "i1", "i2", "i3")
@@ -43,11 +45,14 @@ class Memory:
         """An elementwise expression of a value; regions and products are put into tiles first."""
         if isinstance(value, Expr):
             return value
+        if isinstance(value, constexpr):
+            value = value.value
         if is_number(value):
             return constant(value)
         if isinstance(value, Tile):
             if value.dtype is None:
-                raise Mistake("%s has not been written" % value.name)
+                raise Mistake("%s has not been written" % value.name,
+                              "fill it first: a copy, tl.zeros or an assignment")
             return value.read()
         if isinstance(value, (Region, Dot)):
             return self.tile(value).read()
@@ -62,10 +67,13 @@ class Memory:
             if value.mode != "flat" and value.shape:
                 return self.expr(self.whole(value))
             raise Mistake("%s is a pointer, not a value" % value.name, "tl.load(%s + offsets) reads what it points to" % value.name)
-        raise Mistake("expected a number or a tile, found %s" % describe(value))
+        raise Mistake("expected a number or a tile, found %s" % describe(value),
+                      "a kernel computes with numbers, tiles and parameters")
 
     def operand(self, value: Any) -> Any:
         """For operators: numbers as they are, everything else as an expression."""
+        if isinstance(value, constexpr):
+            value = value.value
         return value if is_number(value) else self.expr(value)
 
     def tile(self, value: Any, hint: str = "t", space: Optional[str] = None) -> Tile:
@@ -143,7 +151,7 @@ class Memory:
             raise Mistake("the element type of this tile is not known yet", "give it with dtype=, or write a tile or a slice first")
         found = value.dtype if isinstance(value, (Region, Dot, Tile, Expr, Transposed)) else self.expr(value).dtype
         if found is None:
-            raise Mistake("a tile is read before it is written")
+            raise Mistake("a tile is read before it is written", "fill it first: a copy, tl.zeros or an assignment")
         return "i32" if found == "index" else found
 
     def map(self, shape: Shape, target: str, value: Expr, where: Optional[Expr] = None, **more: Any) -> None:
@@ -181,7 +189,8 @@ class Memory:
 
     def _same_shape(self, given: Shape, wanted: Shape) -> None:
         if not same_shape(given, wanted):
-            raise Mistake("a value of shape %s does not fit shape %s" % (shape_text(given), shape_text(wanted)))
+            raise Mistake("a value of shape %s does not fit shape %s" % (shape_text(given), shape_text(wanted)),
+                          "both have one shape: slice, reshape or broadcast one of them")
 
     # -- regions
 
@@ -224,7 +233,7 @@ class Memory:
                 raise Mistake("the extent of this slice, %s, is not known when the kernel is compiled" % size,
                               "write both ends as start and start + constant: x[i * b : (i + 1) * b]")
             if isinstance(size, int) and size <= 0:
-                raise Mistake("an empty slice: from %s to %s" % (low.text, high.text))
+                raise Mistake("an empty slice: from %s to %s" % (low.text, high.text), "the end lies behind the start")
             start.append(low)
             ranged.append(True)
             shape.append(size)
@@ -351,7 +360,8 @@ class Memory:
             self.use_axes(of)
             self._mark(of, read=True)
         elif of.dtype is None:
-            raise Mistake("%s is read before it is written" % of.name)
+            raise Mistake("%s is read before it is written" % of.name,
+                          "fill it first: a copy, tl.zeros or an assignment")
         parts = [self._from_end(index_of(self.operand(i)), n) for i, n in zip(indices, of.shape)]
         shape: Shape = ()
         for part in parts:
@@ -376,7 +386,8 @@ class Memory:
         target = "%s[%s]" % (of.name, ", ".join(s.text for s in region.start))
         expr = cast(self.operand(value), of.dtype)
         if expr.shape:
-            raise Mistake("a tile of shape %s does not fit one element" % shape_text(expr.shape))
+            raise Mistake("a tile of shape %s does not fit one element" % shape_text(expr.shape),
+                          "a slice takes a tile: A[i : i + n] = x")
         if self.scope is None:
             more = {"atomic": atomic} if atomic else {}
             return self.map((), target, expr, None, **more)
@@ -449,7 +460,8 @@ class Memory:
         if isinstance(condition, Expr) and condition.shape:
             shape = broadcast_shape(shape, condition.shape)
         if len(expr.shape) > len(shape):
-            raise Mistake("a tile of shape %s is stored at a pointer of shape %s" % (shape_text(expr.shape), shape_text(pointer.offset.shape)))
+            raise Mistake("a tile of shape %s is stored at a pointer of shape %s" % (shape_text(expr.shape), shape_text(pointer.offset.shape)),
+                          "a tile of pointers, one for each element: pointer + offsets")
         offset, expr = broadcast(pointer.offset, shape), broadcast(expr, shape)
         if isinstance(condition, Expr):
             condition = broadcast(condition, shape)
@@ -504,7 +516,8 @@ def _spread(items: List[Any], rank: int, name: str) -> List[Any]:
         at = [x is Ellipsis for x in items].index(True)
         items = items[:at] + [slice(None)] * (rank - len(items) + 1) + items[at + 1:]
     if len(items) > rank:
-        raise Mistake("%d indices for %s, which has %d ax%s" % (len(items), name, rank, "is" if rank == 1 else "es"))
+        raise Mistake("%d indices for %s, which has %d ax%s" % (len(items), name, rank, "is" if rank == 1 else "es"),
+                      "one index or range an axis; axes that are left out are whole")
     return items + [slice(None)] * (rank - len(items))
 
 
@@ -514,7 +527,8 @@ def describe(value: Any) -> str:
         return "a tile of shape %s" % shape_text(value.shape)
     if isinstance(value, Expr):
         return "an expression of type %s" % value.dtype if not value.shape else "a tile of shape %s" % shape_text(value.shape)
-    names = {Region: "a slice", Pointer: "a pointer", Param: "a tensor parameter", Dot: "a product"}
+    names = {Region: "a slice", Pointer: "a pointer", Param: "a tensor parameter", Dot: "a product", Transposed: "a transposed tile",
+             types.ModuleType: "the module %s" % getattr(value, "__name__", "")}
     if isinstance(value, BlockPointer):
         return "a block pointer or descriptor"
     return names.get(type(value), "%s %r" % (type(value).__name__, value) if not callable(value) else repr(value))

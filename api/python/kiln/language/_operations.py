@@ -138,7 +138,8 @@ def layout_entry(layout: Any, shape: Tuple[Any, ...], dtype: Optional[str]) -> A
     if not isinstance(layout, BlockLayout):
         raise Mistake("%r is no layout" % (layout,), "tl.make_block_layout(shape=…, order=…), tl.swizzle(), \"row_major\" or \"auto\"")
     if len(layout.shape) != len(shape):
-        raise Mistake("a layout of %d axes for a tile of shape %s" % (len(layout.shape), shape_text(shape)))
+        raise Mistake("a layout of %d axes for a tile of shape %s" % (len(layout.shape), shape_text(shape)),
+                      "a layout has as many axes as its tile")
     for axis, (n, wide, first) in enumerate(zip(shape, layout.shape, layout.origin)):
         if isinstance(n, int) and n + first > wide:
             raise Mistake("axis %d of the tile, %d elements from %d on, leaves the layout's %d" % (axis, n, first, wide),
@@ -156,7 +157,7 @@ def layout_entry(layout: Any, shape: Tuple[Any, ...], dtype: Optional[str]) -> A
 def alloc(t: Reader, space: str, shape: Any, dtype: Any = None, layout: Any = None, scope: Any = None) -> Tile:
     extents = dims(shape)
     if not 1 <= len(extents) <= 4:
-        raise Mistake("a tile has 1 to 4 axes, this one %d" % len(extents))
+        raise Mistake("a tile has 1 to 4 axes, this one %d" % len(extents), "join axes that lie side by side into one")
     name = None if dtype is None else dtype_name(dtype)
     late = name is None and isinstance(layout, BlockLayout)
     made = t.builder.alloc(t.hint, space, name, extents, False, None if late else layout_entry(layout, extents, name))
@@ -211,7 +212,7 @@ def _arange(t: Reader, start: Any, end: Any = None) -> Expr:
     low, high = (0, start) if end is None else (start, end)
     size = as_dim(binary("-", high, low))
     if isinstance(size, int) and size <= 0:
-        raise Mistake("an empty range: from %s to %s" % (low, high))
+        raise Mistake("an empty range: from %s to %s" % (low, high), "the end lies behind the start: tl.arange(0, n)")
     first = index_of(t.operand(low))
     return t.expr(binary("+", Expr("index", None, (size,), STATIC, Poly.of("$0")), first))
 
@@ -232,7 +233,8 @@ def _swizzle(t: Reader, chunk_bytes: int = 16, row_divisor: int = 1, rows_mod: i
 @operation()
 def _layout_offset(t: Reader, layout: BlockLayout, *index: Any) -> Any:
     if len(index) != len(layout.shape):
-        raise Mistake("%d coordinates for a layout of %d axes" % (len(index), len(layout.shape)))
+        raise Mistake("%d coordinates for a layout of %d axes" % (len(index), len(layout.shape)),
+                      "one coordinate an axis")
     total: Any = 0
     for i, origin, stride in zip(index, layout.origin, layout.strides):
         total = binary("+", total, binary("*", binary("+", index_of(t.operand(i)), origin), stride))
@@ -240,6 +242,18 @@ def _layout_offset(t: Reader, layout: BlockLayout, *index: Any) -> Any:
 
 
 # -- memory
+
+
+@operation("parameter.stride")
+def _stride(t: Reader, param: Param, axis: Any) -> Any:
+    return t.stride(param, axis_of(axis, len(param.shape)))
+
+
+@operation("parameter.size")
+def _size(t: Reader, param: Param, axis: Any = None) -> Any:
+    if axis is None:
+        return t.attribute(param, "numel")
+    return t.attribute(param, "shape")[axis_of(axis, len(param.shape))]
 
 
 @operation()
@@ -254,7 +268,8 @@ def _load(t: Reader, pointer: Any, mask: Any = None, other: Any = None, boundary
         raise Mistake("boundary_check= and padding_option= of %s" % describe(pointer), "they are for block pointers; mask=offsets < n and other=0")
     if block_shape is not None:
         if not isinstance(pointer, Param):
-            raise Mistake("block_shape is for a whole parameter, not for %s" % describe(pointer))
+            raise Mistake("block_shape is for a whole parameter, not for %s" % describe(pointer),
+                          "tl.load(X, block_shape=[32, 64])")
         return t.load_region(program_block(t, pointer, dims(block_shape)), mask, other, hint)
     if isinstance(pointer, Region):
         return t.load_region(pointer, mask, other, hint)
@@ -295,7 +310,8 @@ def program_block(t: Reader, param: Param, block: Tuple[Any, ...]) -> Region:
     t.use_axes(param)
     ahead = len(param.shape) - len(block)
     if ahead < 0 or len(block) == 0:
-        raise Mistake("a block of %d axes of %s, which has %d" % (len(block), param.name, len(param.shape)))
+        raise Mistake("a block of %d axes of %s, which has %d" % (len(block), param.name, len(param.shape)),
+                      "at most as many axes as the parameter, and one at least")
     items: List[Any] = [None] * len(param.shape)
     if ahead:
         for k in range(ahead):
@@ -321,7 +337,7 @@ def _sync_threads(t: Reader) -> None:
 
 def _loop_range(args: Tuple[Any, ...]) -> Tuple[Any, Any, Any]:
     if not 1 <= len(args) <= 3:
-        raise Mistake("a range takes 1 to 3 numbers")
+        raise Mistake("a range takes 1 to 3 numbers", "range(end), range(start, end) or range(start, end, step)")
     return (0, args[0], 1) if len(args) == 1 else (args[0], args[1], args[2] if len(args) == 3 else 1)
 
 
@@ -365,7 +381,8 @@ def _static_assert(t: Reader, cond: Any, msg: Any = "") -> None:
     elif not isinstance(cond, (bool, int, float, str, tuple, list, type(None))):
         raise Mistake("a static assertion on %s" % describe(cond), "of sizes, constants and types; mask or clamp the rest")
     elif not cond:
-        raise Mistake(str(msg) or "the static assertion does not hold")
+        raise Mistake(str(msg) or "the static assertion does not hold",
+                      "a condition of the author's own: other sizes or constants fulfil it")
 
 
 # -- Python's own functions

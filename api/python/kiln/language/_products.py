@@ -18,7 +18,8 @@ def product_operand(t: Reader, value: Any, hint: str) -> Tuple[Tile, bool]:
         return tile, not flipped
     if isinstance(value, Tile):
         if value.dtype is None:
-            raise Mistake("%s is read before it is written" % value.name)
+            raise Mistake("%s is read before it is written" % value.name,
+                          "fill it first: a copy, tl.zeros or an assignment")
         return value, False
     return t.tile(value if isinstance(value, Region) else t.expr(value), hint, "shared"), False
 

@@ -7,7 +7,6 @@ from typing import Any, List, Tuple
 from ._access import Reader
 from ._arithmetic import Mistake, as_dim, binary, broadcast, broadcast_shape, index_of, same_shape, shape_text, where
 from ._expr import STATIC, Expr, Param, Poly, Region, Tile, Transposed
-from ._memory import describe
 from ._operations import OPERATIONS, axis_of, dims, operation
 
 
@@ -16,7 +15,8 @@ def _trans(t: Reader, x: Any, *order: Any) -> Any:
     flat = tuple(order[0]) if len(order) == 1 and isinstance(order[0], (tuple, list)) else order
     rank = len(x.shape)
     if rank < 2:
-        raise Mistake("a transpose of shape %s" % shape_text(x.shape))
+        raise Mistake("a transpose of shape %s" % shape_text(x.shape),
+                      "a tile of two axes or more; x[:, None] adds one")
     if not flat:
         flat = tuple(range(rank - 2)) + (rank - 1, rank - 2)
     elif len(flat) == 2 and rank > 2:  # torch's: two axes exchanged
@@ -24,7 +24,7 @@ def _trans(t: Reader, x: Any, *order: Any) -> Any:
         swapped[flat[0]], swapped[flat[1]] = swapped[flat[1]], swapped[flat[0]]
         flat = tuple(swapped)
     if sorted(flat) != list(range(rank)):
-        raise Mistake("%r is no order of %d axes" % (flat, rank))
+        raise Mistake("%r is no order of %d axes" % (flat, rank), "each axis once: tl.permute(x, (1, 0))")
     if flat == tuple(range(rank)):
         return x
     if rank == 2 and isinstance(x, Transposed):
@@ -90,7 +90,7 @@ def _gather(t: Reader, src: Any, index: Any, axis: Any) -> Expr:
 def _flip(t: Reader, x: Any, dim: Any = None) -> Expr:
     value = t.expr(x)
     if not value.shape:
-        raise Mistake("a number has no axis to flip")
+        raise Mistake("a number has no axis to flip", "a tile; a number stays what it is")
     k = axis_of(-1 if dim is None else dim, len(value.shape))
     axes = {n: "$%d" % n for n in range(len(value.shape))}
     axes[k] = "(%s - $%d)" % (Poly.of(value.shape[k]) - Poly.of(1), k)
@@ -139,12 +139,13 @@ def _size(n: Any) -> Any:
 def _cat(t: Reader, input: Any, other: Any, can_reorder: bool = False, dim: Any = 0) -> Expr:
     left, right = t.expr(input), t.expr(other)
     if len(left.shape) != len(right.shape) or not left.shape:
-        raise Mistake("a concatenation of shapes %s and %s" % (shape_text(left.shape), shape_text(right.shape)))
+        raise Mistake("a concatenation of shapes %s and %s" % (shape_text(left.shape), shape_text(right.shape)),
+                      "tiles of as many axes; tl.join puts both along a new one")
     k = axis_of(dim, len(left.shape))
     rest = [s[:k] + s[k + 1:] for s in (left.shape, right.shape)]
     if not same_shape(rest[0], rest[1]):
         raise Mistake("a concatenation of shapes %s and %s along axis %d" %
-                      (shape_text(left.shape), shape_text(right.shape), k))
+                      (shape_text(left.shape), shape_text(right.shape), k), "the other axes have equal extents")
     size = Poly.of(left.shape[k])
     extent = as_dim(binary("+", _size(left.shape[k]), _size(right.shape[k])))
     shape = left.shape[:k] + (extent,) + left.shape[k + 1:]
@@ -165,7 +166,8 @@ def _squeeze(t: Reader, x: Any, dim: Any) -> Expr:
     value = t.expr(x)
     k = axis_of(dim, len(value.shape))
     if value.shape[k] != 1:
-        raise Mistake("axis %d of shape %s has not extent 1" % (k, shape_text(value.shape)))
+        raise Mistake("axis %d of shape %s has not extent 1" % (k, shape_text(value.shape)),
+                      "x[i] picks an element of an axis, tl.reshape joins axes")
     return t.reshaped(value, value.shape[:k] + value.shape[k + 1:])
 
 

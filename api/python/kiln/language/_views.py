@@ -331,7 +331,8 @@ def _region(memory: Any, access: Access) -> Tuple[Region, Placed]:
     view = memory.views.of(access.param)
     placed = memory.views.place(view, access.offset, access.condition, access.shape)
     if placed is None:
-        raise Mistake("this access of %s is not the one that was read before" % access.param.name)
+        raise Mistake("this access of %s is not the one that was read before" % access.param.name,
+                      "a kernel is read more than once: what it asks of Python must give the same each time")
     shape = access.shape[::-1] if placed.swapped else access.shape
     limit = [None if n is None else index_expr(n) for n in placed.limit]
     return Region(access.param, [index_expr(s) for s in placed.start], [True, True], shape, limit), placed
