@@ -220,7 +220,7 @@ class Memory:
         for axis, item in enumerate(items):
             extent = of.shape[axis]
             if not isinstance(item, slice):
-                start.append(self._from_end(index_of(self.operand(item)), extent))
+                start.append(self._from_end(self._fixed(index_of(self.operand(item))), extent))
                 ranged.append(False)
                 continue
             if item.step not in (None, 1):
@@ -234,13 +234,18 @@ class Memory:
                               "write both ends as start and start + constant: x[i * b : (i + 1) * b]")
             if isinstance(size, int) and size <= 0:
                 raise Mistake("an empty slice: from %s to %s" % (low.text, high.text), "the end lies behind the start")
-            start.append(low)
+            start.append(self._fixed(low))
             ranged.append(True)
             shape.append(size)
         region = Region(of, start, ranged, tuple(shape))
         if isinstance(of, Param):
             self._note_grid(of, region)
         return region
+
+    def _fixed(self, index: Expr) -> Expr:
+        """An index that is loaded, by a name of its own: where a region begins no element can stand."""
+        loaded = index.reads and not index.shape and index.level == UNIFORM and self.scope is None
+        return self.let(index, "at") if loaded and not self._written(index) else index
 
     def _from_end(self, index: Expr, extent: Dim) -> Expr:
         value = index.poly.constant if index.poly is not None else None
