@@ -12,6 +12,8 @@ from language_test import DEVICES, LanguageCase
 import numpy
 
 import kiln.language as tl
+import kiln.tilelang.language as T
+from kiln import tilelang
 
 
 @tl.kernel
@@ -69,6 +71,44 @@ def kept(X, Y):
 @tl.kernel(grid=(1,))
 def added(X, Y, b: tl.constexpr):
     tl.atomic_add(Y[0:b], X[0:b], mask=X[0:b] > 2)
+
+
+@tilelang.jit(out_idx=[-1])
+def rows_in_tilelang(tokens, rows, width):
+    @T.prim_func
+    def main(Ids: T.Tensor((tokens,), "int64"), Table: T.Tensor((rows, width), "float32"), Y: T.Tensor((2, tokens, width), "float32")):
+        with T.Kernel(tokens, threads=32) as token:
+            row = Ids[token]
+            T.copy(Table[row, 0:width], Y[0, token, 0:width])
+            for j in T.Parallel(width):
+                Y[1, token, j] = Table[Ids[token], j]
+
+    return main
+
+
+@tilelang.jit
+def kept_in_tilelang(n):
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), Y: T.Tensor((n,), "float32")):
+        with T.Kernel(n, threads=32) as i:
+            before = X[i]
+            X[i] = before + 100
+            Y[i] = before + X[i]
+
+    return main
+
+
+@tilelang.jit(out_idx=[-1])
+def quotients_in_tilelang(n):
+    @T.prim_func
+    def main(X: T.Tensor((n,), "int32"), Y: T.Tensor((3, n), "int32")):
+        with T.Kernel(1, threads=32) as _:
+            for i in T.Parallel(n):
+                Y[0, i] = T.truncdiv(X[i], 3)
+                Y[1, i] = T.truncmod(X[i], 3)
+                Y[2, i] = X[i] // 3
+
+    return main
 
 
 class Numbers(LanguageCase):
@@ -131,6 +171,27 @@ class Numbers(LanguageCase):
             y = numpy.ones(8, "i4")
             added(x, y, b=8, device=device)
             numpy.testing.assert_array_equal(y, 1 + numpy.where(x > 2, x, 0))
+
+
+class InTileLang(LanguageCase):
+    def test_rows_by_i64(self):
+        table, ids = self.random.random((9, 12)).astype("f4"), self.random.integers(0, 9, 5).astype("i8")
+        for device in DEVICES:
+            numpy.testing.assert_array_equal(rows_in_tilelang(5, 9, 12, device=device)(ids, table), numpy.stack([table[ids]] * 2))
+
+    def test_what_was_read_stays(self):
+        x = self.random.integers(0, 9, 5).astype("f4")
+        for device in DEVICES:
+            own, y = x.copy(), x * 0
+            kept_in_tilelang(5, device=device)(own, y)
+            numpy.testing.assert_array_equal(own, x + 100)
+            numpy.testing.assert_array_equal(y, 2 * x + 100)
+
+    def test_quotients_of_the_least_number(self):
+        x = numpy.array([-2 ** 31, -7, 7, 2 ** 31 - 1], "i4")
+        for device in DEVICES:
+            numpy.testing.assert_array_equal(quotients_in_tilelang(4, device=device)(x),
+                                             [[-715827882, -2, 2, 715827882], [-2, -1, 1, 1], x // 3])
 
 
 if __name__ == "__main__":

@@ -186,15 +186,30 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
             raise Mistake("%r %s %r: %s" % (a, op, b, error), "numbers that are known while the kernel is read are Python's") from None
     if op == "**":
         return power(a, b)
-    left, right = _common(op, a, b)
+    return _typed(op, *_common(op, a, b), reading.triton)
+
+
+def truncated(op: str, a: Operand, b: Operand) -> Union[Expr, int, float]:
+    """``a // b`` or ``a % b`` as C and Triton have them: towards zero, with the sign of ``a``; ``%`` of floats too."""
+    if not isinstance(a, Expr) and not isinstance(b, Expr):
+        if not b:
+            raise Mistake("%r %s %r" % (a, op, b), "a divisor other than 0")
+        if op == "%":
+            return math.fmod(a, b) if isinstance(a, float) or isinstance(b, float) else a - _of_numbers("//", int(a), int(b), True) * int(b)
+        return _of_numbers("//", int(a), int(b), True)
+    return _typed(op, *_common(op, a, b, True), True)
+
+
+def _typed(op: str, left: Expr, right: Expr, truncates: bool) -> Expr:
+    """An operation on operands of one type."""
     shape = broadcast_shape(left.shape, right.shape)
     left, right = broadcast(left, shape), broadcast(right, shape)
     level, reads = max(left.level, right.level), left.reads | right.reads
     if op in _COMPARISONS:
         return Expr("bool", "%s %s %s" % (left.grouped, op, right.grouped), shape, level, None, reads, _bounds(op, left, right))
     if left.dtype == "index":
-        return Expr("index", None, shape, level, _index(op, left, right), reads)
-    if op in ("//", "%") and reading.triton:
+        return Expr("index", None, shape, level, _index(op, left, right, truncates), reads)
+    if op in ("//", "%") and truncates:
         return Expr(left.dtype, _truncated(op, left, right), shape, level, None, reads)
     bounds = None
     if op == "&" and left.dtype == "bool" and left.bounds is not None and right.bounds is not None:
@@ -204,16 +219,6 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
     if op in ("min", "max") and left.dtype not in FLOATS + ("bool",):
         whole = Poly.of("%s(%s, %s)" % (op, cast(left, "index").text, cast(right, "index").text))
     return Expr(left.dtype, text, shape, level, None, reads, bounds, whole)
-
-
-def remainder(a: Operand, b: Operand) -> Union[Expr, int, float]:
-    """``a % b`` with the sign of ``a``, of floats."""
-    if not isinstance(a, Expr) and not isinstance(b, Expr):
-        return math.fmod(a, b) if b else math.nan
-    left, right = _common("/", a, b)
-    shape = broadcast_shape(left.shape, right.shape)
-    left, right = broadcast(left, shape), broadcast(right, shape)
-    return Expr(left.dtype, _truncated("%", left, right), shape, max(left.level, right.level), None, left.reads | right.reads)
 
 
 def _truncated(op: str, a: Expr, b: Expr) -> str:
@@ -230,8 +235,8 @@ def _not_negative(value: Expr) -> bool:
     return value.text.isdigit() or whole is not None and reading.never_negative(whole)
 
 
-def _common(op: str, a: Operand, b: Operand) -> Tuple[Expr, Expr]:
-    """Both operands as expressions of one type that has the operation."""
+def _common(op: str, a: Operand, b: Operand, floats: bool = False) -> Tuple[Expr, Expr]:
+    """Both operands as expressions of one type that has the operation; with ``floats`` % takes those too."""
     left = a if isinstance(a, Expr) else _beside(a, b)
     right = b if isinstance(b, Expr) else _beside(b, a)
     dtype = promoted(left.dtype, right.dtype)
@@ -241,7 +246,7 @@ def _common(op: str, a: Operand, b: Operand) -> Tuple[Expr, Expr]:
         dtype = "f32"
     if op in ("+", "-", "*", "//", "%", "<<", ">>", "min", "max") and dtype == "bool":
         dtype = "i32"
-    if op in ("//", "%", "<<", ">>", "&", "|", "^") and dtype in FLOATS and not (op == "%" and reading.triton):
+    if op in ("//", "%", "<<", ">>", "&", "|", "^") and dtype in FLOATS and not (op == "%" and (floats or reading.triton)):
         raise Mistake("%s is for integers%s, not for %s" % (op, " and conditions" if op in "&|^" else "", dtype),
                       "tl.floor(x / y) for the quotient of floats" if op in ("//", "%") else "")
     return cast(left, dtype), cast(right, dtype)
@@ -278,7 +283,7 @@ def _bounds(op: str, a: Expr, b: Expr) -> Optional[List[Tuple[Poly, Poly]]]:
     return {"<": [(a.poly, b.poly)], "<=": [(a.poly, b.poly + one)], ">": [(b.poly, a.poly)], ">=": [(b.poly, a.poly + one)]}.get(op)
 
 
-def _index(op: str, a: Expr, b: Expr) -> Poly:
+def _index(op: str, a: Expr, b: Expr, truncates: bool) -> Poly:
     assert a.poly is not None and b.poly is not None
     if op == "+":
         return a.poly + b.poly
@@ -288,12 +293,12 @@ def _index(op: str, a: Expr, b: Expr) -> Poly:
         return a.poly * b.poly
     x, y = a.poly.constant, b.poly.constant
     if x is not None and y is not None:
-        return Poly.of(_of_numbers(op, x, y))
+        return Poly.of(_of_numbers(op, x, y, truncates))
     if op in ("//", "%"):
         quotient = a.poly.divided(b.poly)
         if quotient is not None:
             return quotient if op == "//" else Poly()
-        if reading.triton:
+        if truncates:
             return Poly.of("(%s)" % _division.truncated(op, a.grouped, b.grouped, _not_negative(a), _not_negative(b)))
     if op in ("&", "|", "^", "<<", ">>"):
         if op == "<<" and y is not None and 0 <= y < 31:
@@ -306,14 +311,14 @@ def _index(op: str, a: Expr, b: Expr) -> Poly:
     return Poly.of("(%s %s %s)" % (a.grouped, op, b.grouped))
 
 
-def _of_numbers(op: str, x: int, y: int) -> int:
+def _of_numbers(op: str, x: int, y: int, truncates: bool) -> int:
     """Of two numbers that are known now."""
     if op not in ("//", "%"):
         return int(_PYTHON[op](x, y))
     if not y:
         return 0
     down = x // y
-    quotient = down + (reading.triton and down < 0 and down * y != x)
+    quotient = down + (truncates and down < 0 and down * y != x)
     return quotient if op == "//" else x - quotient * y
 
 

@@ -7,7 +7,7 @@ from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from ._arithmetic import Mistake
 from ._errors import Place
-from ._expr import Dim, Expr, Poly, Tile
+from ._expr import Dim, Expr, Poly, Tile, mentions
 from ._options import Option, OptionType
 
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
@@ -45,13 +45,13 @@ class Launch:
         self.body: List[Dict[str, Any]] = []
 
 
-def statements(body: List[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
+def _statements(body: List[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
     """Statements of a body and of those inside them."""
     for statement in body:
         yield statement
         for name in ("body", "then", "else"):
             if statement["op"] != "map":
-                yield from statements(statement.get(name, []))
+                yield from _statements(statement.get(name, []))
 
 
 class Builder:
@@ -151,6 +151,10 @@ class Builder:
         """The last statement of the innermost open body."""
         return self._bodies[-1][-1] if self._bodies[-1] else None
 
+    def keeps(self, tensor: str) -> bool:
+        """Whether a ``let`` holds an element of a tensor."""
+        return any(mentions(s["value"], tensor) for launch in self.launches for s in _statements(launch.body) if s["op"] == "let")
+
     def open(self, body: List[Dict[str, Any]]) -> None:
         self._bodies.append(body)
 
@@ -184,7 +188,7 @@ class Builder:
 
     def settle_spaces(self) -> None:
         """Registers for values that were put into shared memory by their name's use, and are no product's operand themselves."""
-        operands = {s[k] for launch in self.launches for s in statements(launch.body) if s["op"] == "gemm" for k in ("a", "b")}
+        operands = {s[k] for launch in self.launches for s in _statements(launch.body) if s["op"] == "gemm" for k in ("a", "b")}
         for tile in self.tiles:
             if tile.by_value and tile.space == "shared" and tile.name not in operands:
                 tile.space = tile.entry["space"] = "fragment"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Tuple
 
 from ._access import Reader
-from ._arithmetic import FLOATS, Mistake, binary, bitcast as bits_as, call, cast, ceildiv, constant, is_number, logical, negate, reading, remainder, where
+from ._arithmetic import FLOATS, Mistake, binary, bitcast as bits_as, call, cast, ceildiv, constant, is_number, logical, negate, reading, truncated, where
 from ._expr import Expr
 from ._functions_more import LIBDEVICE_ABSENT, LIBDEVICE_COMPUTED
 from ._memory import describe
@@ -187,7 +187,7 @@ def _computed(t: Reader, name: str, x: Any, y: Any = None) -> Any:
         "hypot": lambda: call("sqrt", binary("+", binary("*", x, x), binary("*", y, y))),
         "saturatef": lambda: where(binary(">", x, 0.0), binary("min", x, 1.0), 0.0), "finitef": lambda: _finite(x),
         "isfinited": lambda: _finite(x), "trunc": lambda: _whole(x), "round": lambda: _rounded(x),
-        "fmod": lambda: remainder(x, y), "mulhi": lambda: call("mulhi", cast(t.expr(x), "i32"), cast(t.expr(y), "i32"))}
+        "fmod": lambda: truncated("%", x, y), "mulhi": lambda: call("mulhi", cast(t.expr(x), "i32"), cast(t.expr(y), "i32"))}
     return table[name]()
 
 

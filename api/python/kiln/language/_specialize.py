@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import inspect
-from typing import Any, Dict, FrozenSet, List, Optional, Tuple
+from typing import Any, Dict, List, Optional, Tuple
 
 from ._access import Reader
 from ._arguments import ArraySpec
 from ._arithmetic import Mistake, as_dim, reading
-from ._builder import Builder, statements
+from ._builder import Builder
 from ._descriptors import described
 from ._errors import KernelError, Place
-from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr, mentions
+from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr
 from ._operations import OPERATIONS, layout_entry
 from ._source import Source
 from ._options import OptionType, When
@@ -67,7 +67,7 @@ class Specializer:
     program_class: Any = Program
 
     def __init__(self, function: Any, values: Dict[str, Any], launch: Dict[str, Any], target: str, dynamic: bool = True,
-                 views: Optional[Dict[str, Any]] = None, written: FrozenSet[str] = frozenset()) -> None:
+                 views: Optional[Dict[str, Any]] = None, written: Any = frozenset()) -> None:
         self.source = Source(function)
         self.values, self.launch, self.target, self.dynamic = values, launch, target, dynamic
         self.builder = self.builder_class(_program_name(launch.get("name") or function.__name__))
@@ -99,10 +99,9 @@ class Specializer:
             return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, decided, self.written).run()
         return self._finish()
 
-    def _read_before_written(self) -> FrozenSet[str]:
+    def _read_before_written(self) -> Any:
         """Parameters of which a ``let`` keeps an element, and that are written behind it."""
-        lets = [s["value"] for launch in self.builder.launches for s in statements(launch.body) if s["op"] == "let"]
-        return frozenset(name for name, param in self.out.params.items() if param.written and any(mentions(text, name) for text in lets))
+        return frozenset(name for name, param in self.out.params.items() if param.written and self.builder.keeps(name))
 
     def _place_of(self, name: str) -> Place:
         for node in ast.walk(self.source.tree.args):

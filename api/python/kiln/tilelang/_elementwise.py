@@ -17,7 +17,7 @@ from ..language._arithmetic import (
     index_of,
     invert,
     is_number,
-    negate,
+    truncated,
     truth,
     where,
 )
@@ -129,14 +129,12 @@ _fold("any", "|")
 
 @operation("T.truncdiv")
 def _truncdiv(t: Reader, x: Any, y: Any) -> Any:
-    a, b = t.operand(x), t.operand(y)
-    positive = binary("//", call("abs", t.expr(a)), call("abs", t.expr(b)))
-    return where(binary("!=", binary("<", a, 0), binary("<", b, 0)), negate(positive), positive)
+    return truncated("//", t.operand(x), t.operand(y))
 
 
 @operation("T.truncmod")
 def _truncmod(t: Reader, x: Any, y: Any) -> Any:
-    return binary("-", t.operand(x), binary("*", _truncdiv(t, x, y), t.operand(y)))
+    return truncated("%", t.operand(x), t.operand(y))
 
 
 @operation("T.ceildiv")

@@ -104,11 +104,11 @@ class TileSpecializer(Specializer):
     reader_class = TileReader
     program_class = TileProgram
 
-    def __init__(self, func: PrimFunc, specs: Dict[str, Any], target: str) -> None:
+    def __init__(self, func: PrimFunc, specs: Dict[str, Any], target: str, written: Any = frozenset()) -> None:
         values = dict(specs)
         values.update(func.constants)
-        super().__init__(func.kernel_function, values, {"opens_launches": True, "symbols": func.sizes}, target)
-        self.func = func
+        super().__init__(func.kernel_function, values, {"opens_launches": True, "symbols": func.sizes}, target, written=written)
+        self.func, self.specs = func, specs
         self.info["specializer"] = self
         self.by_statement = not any(is_tensor(a) for a in func.annotations.values())
         self.grid_names = _names_in_grids(self.source.tree)
@@ -124,6 +124,9 @@ class TileSpecializer(Specializer):
             except Mistake as mistake:
                 raise KernelError(mistake.message, self._place_of(name), mistake.hint) from None
         self._read()
+        written = self.written | self._read_before_written()
+        if written != self.written:
+            return TileSpecializer(self.func, self.specs, self.target, written).run()
         self._drop_unused()
         self._check_results()
         self._promise()
