@@ -235,7 +235,7 @@ def unwritten(A, B):
     B[0:8, 0:8] = t
 
 
-@wrong("axis 2 of a tile with 2 axes")
+@wrong("axis 2 of a tile of shape [")
 def wrong_axis(A, B):
     a = tl.load(A[0:8, 0:8])
     B[0:8, 0] = tl.sum(a, axis=2)  # here

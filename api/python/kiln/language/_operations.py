@@ -71,10 +71,11 @@ def dims(value: Any) -> Tuple[Any, ...]:
     return shape
 
 
-def axis_of(axis: Any, rank: int) -> int:
+def axis_of(axis: Any, shape: Tuple[Any, ...]) -> int:
     """An axis as the author counts it, from the end where it is negative."""
+    rank = len(shape)
     if not isinstance(axis, int) or isinstance(axis, bool) or not -rank <= axis < rank:
-        raise Mistake("axis %r of a tile with %d axes" % (axis, rank), "axes count from 0, or from the end by -1, -2, …")
+        raise Mistake("axis %s of a tile of shape %s" % (describe(axis) if isinstance(axis, (Expr, Tile)) else repr(axis), shape_text(shape)), "axes count from 0, or from the end: axis=-1, dim=-1")
     return axis % rank
 
 
@@ -246,14 +247,14 @@ def _layout_offset(t: Reader, layout: BlockLayout, *index: Any) -> Any:
 
 @operation("parameter.stride")
 def _stride(t: Reader, param: Param, axis: Any) -> Any:
-    return t.stride(param, axis_of(axis, len(param.shape)))
+    return t.stride(param, axis_of(axis, param.shape))
 
 
 @operation("parameter.size")
 def _size(t: Reader, param: Param, axis: Any = None) -> Any:
     if axis is None:
         return t.attribute(param, "numel")
-    return t.attribute(param, "shape")[axis_of(axis, len(param.shape))]
+    return t.attribute(param, "shape")[axis_of(axis, param.shape)]
 
 
 @operation()

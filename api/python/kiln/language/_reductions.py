@@ -27,7 +27,7 @@ def reduce(t: Reader, kind: str, x: Any, axis: Any, keep_dims: bool) -> Any:
         shape = (1,) * rank
         found = reduce(t, kind, t.reshaped(source, (_elements(source),)), 0, False)
         return t.reshaped(t.expr(found), shape) if keep_dims else found
-    axes = sorted(range(rank) if axis is None else [axis_of(axis, rank)], reverse=True)
+    axes = sorted(range(rank) if axis is None else [axis_of(axis, source.shape)], reverse=True)
     hint = t.hint
     for k in axes:
         whole = isinstance(x, Tile) and x.dtype == source.dtype and k == axes[0] and source.text == x.read().text
@@ -114,7 +114,7 @@ def scan(t: Reader, kind: str, input: Any, axis: Any, reverse: Any) -> Tile:
         raise Mistake("the direction of a scan, reverse=%s" % describe(reverse), "True or False, known when the kernel is read")
     source = t.tile(input, hint + "_in", "fragment")
     made = t.builder.alloc(hint, "fragment", source.dtype, source.shape, True)
-    statement = {"op": "scan", "kind": kind, "from": source.name, "to": made.name, "axis": axis_of(axis, len(source.shape))}
+    statement = {"op": "scan", "kind": kind, "from": source.name, "to": made.name, "axis": axis_of(axis, source.shape)}
     if reverse:
         statement["reverse"] = True
     t.builder.emit(statement)
@@ -135,7 +135,7 @@ _scan("cummax", "max", {"bool": "i32", "bf16": "f32"})
 @operation()
 def _softmax(t: Reader, x: Any, dim: Any = None, keep_dims: bool = False, ieee_rounding: bool = False) -> Any:
     values = t.tile(x, t.hint + "_in")
-    axis = axis_of(0 if dim is None else dim, len(values.shape))
+    axis = axis_of(0 if dim is None else dim, values.shape)
     top = t.expr(reduce(t, "max", values, axis, True)) if len(values.shape) > 1 else t.expr(reduce(t, "max", values, axis, False))
     raised = t.tile(call("exp", binary("-", values.read(), top)), t.hint + "_exp")
     total = t.expr(reduce(t, "sum", raised, axis, len(values.shape) > 1))

@@ -78,7 +78,7 @@ def _ravel(t: Reader, x: Any) -> Expr:
 @operation()
 def _gather(t: Reader, src: Any, index: Any, axis: Any) -> Expr:
     source, picked = t.tile(src), index_of(t.operand(index))
-    k = axis_of(axis, len(source.shape))
+    k = axis_of(axis, source.shape)
     if len(picked.shape) != len(source.shape):
         raise Mistake("an index of shape %s for a gather from shape %s" % (shape_text(picked.shape), shape_text(source.shape)), "both have as many axes")
     parts: List[Any] = [Expr("index", None, picked.shape, STATIC, Poly.of("$%d" % n)) for n in range(len(source.shape))]
@@ -91,7 +91,7 @@ def _flip(t: Reader, x: Any, dim: Any = None) -> Expr:
     value = t.expr(x)
     if not value.shape:
         raise Mistake("a number has no axis to flip", "a tile; a number stays what it is")
-    k = axis_of(-1 if dim is None else dim, len(value.shape))
+    k = axis_of(-1 if dim is None else dim, value.shape)
     axes = {n: "$%d" % n for n in range(len(value.shape))}
     axes[k] = "(%s - $%d)" % (Poly.of(value.shape[k]) - Poly.of(1), k)
     return value.moved(axes, value.shape)
@@ -141,7 +141,7 @@ def _cat(t: Reader, input: Any, other: Any, can_reorder: bool = False, dim: Any 
     if len(left.shape) != len(right.shape) or not left.shape:
         raise Mistake("a concatenation of shapes %s and %s" % (shape_text(left.shape), shape_text(right.shape)),
                       "tiles of as many axes; tl.join puts both along a new one")
-    k = axis_of(dim, len(left.shape))
+    k = axis_of(dim, left.shape)
     rest = [s[:k] + s[k + 1:] for s in (left.shape, right.shape)]
     if not same_shape(rest[0], rest[1]):
         raise Mistake("a concatenation of shapes %s and %s along axis %d" %
@@ -164,7 +164,7 @@ def _grouped(poly: Poly) -> str:
 @operation("squeeze")
 def _squeeze(t: Reader, x: Any, dim: Any) -> Expr:
     value = t.expr(x)
-    k = axis_of(dim, len(value.shape))
+    k = axis_of(dim, value.shape)
     if value.shape[k] != 1:
         raise Mistake("axis %d of shape %s has not extent 1" % (k, shape_text(value.shape)),
                       "x[i] picks an element of an axis, tl.reshape joins axes")

@@ -74,7 +74,7 @@ def _matrix(t: Reader, tile: Tile) -> Tile:
 
 def reduce(t: Reader, kind: str, buffer: Any, out: Any, dim: Any, clear: Any) -> None:
     source = tile_of(t, buffer, "source")
-    axis = axis_of(dim, len(source.shape))
+    axis = axis_of(dim, source.shape)
     if not isinstance(clear, bool):
         raise Mistake("whether the result is cleared must be known when the kernel is read")
     if t.scope is not None:
@@ -126,7 +126,7 @@ def _running(name: str, kind: str) -> None:
         assert source.dtype is not None
         direct = target.whole and target.of is not source and target.of.dtype == source.dtype
         into = target.of if direct else t.builder.alloc("running", "fragment", source.dtype, source.shape, True)
-        statement = {"op": "scan", "kind": kind, "from": source.name, "to": into.name, "axis": axis_of(dim, len(source.shape))}
+        statement = {"op": "scan", "kind": kind, "from": source.name, "to": into.name, "axis": axis_of(dim, source.shape)}
         if _known(reverse):
             statement["reverse"] = True
         t.builder.emit(statement)
