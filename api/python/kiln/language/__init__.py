@@ -15,13 +15,18 @@ A kernel is a Python function that is read, never run: it says what one block of
 Shapes and types below are those of the tile that an operation gives; ``[…]`` are extents known when the kernel is compiled.
 """
 
-from . import _atomics, _descriptors, _elementwise, _operations_more, _products, _random, _reductions, _shapes  # noqa: F401 - what their operations do is registered
+from . import (  # noqa: F401 - what their operations do is registered
+    _atomics, _descriptors, _elementwise, _products, _random, _reductions, _refused, _shapes)
 from ._autotune import Config, autotune
 from ._errors import KernelError, Place
 from ._functions import *  # noqa: F401,F403
 from ._functions import __all__ as _functions
-from ._functions_more import *  # noqa: F401,F403
-from ._functions_more import __all__ as _functions_more
+from ._functions_elementwise import *  # noqa: F401,F403
+from ._functions_elementwise import __all__ as _functions_elementwise
+from ._functions_reductions import *  # noqa: F401,F403
+from ._functions_reductions import __all__ as _functions_reductions
+from ._functions_triton import *  # noqa: F401,F403
+from ._functions_triton import __all__ as _functions_triton
 from ._kernel import CompiledKernel, Kernel, client, compile, kernel, use_client
 from ._options import option, when
 from ._settings import *  # noqa: F401,F403
@@ -53,4 +58,5 @@ def jit(function=None, **options):  # type: ignore[no-untyped-def]
 
 __all__ = ["BlockLayout", "Buffer", "CompiledKernel", "Config", "DType", "Kernel", "KernelError", "Place", "Swizzle", "Symbol", "autotune", "bfloat16", "bool_", "client", "compile",
            "constexpr", "dtype", "dynamic", "float16", "float32", "float64", "int1", "int16", "int32", "int64", "int8", "jit", "kernel", "option", "program",
-           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", "when", *_settings, *_functions, *_functions_more]
+           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", "when", *_settings, *_functions,
+           *_functions_elementwise, *_functions_reductions, *_functions_triton]

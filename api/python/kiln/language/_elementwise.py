@@ -7,7 +7,7 @@ from typing import Any, Tuple
 from ._access import Reader
 from ._arithmetic import FLOATS, Mistake, binary, bitcast as bits_as, call, cast, ceildiv, constant, is_number, logical, negate, reading, truncated, where
 from ._expr import Expr
-from ._functions_more import LIBDEVICE_ABSENT, LIBDEVICE_COMPUTED
+from ._functions_triton import LIBDEVICE_ABSENT, LIBDEVICE_COMPUTED
 from ._memory import describe
 from ._operations import operation
 from ._types import DType, as_dtype
@@ -123,7 +123,16 @@ def _next_power_of_2(t: Reader, n: Any) -> Any:
     return 1 << max(0, n - 1).bit_length()
 
 
-# -- numbers
+@operation("map_elementwise")
+def _map_elementwise(t: Reader, scalar_fn: Any, *args: Any, pack: int = 1) -> Any:
+    if pack != 1:
+        raise Mistake("map_elementwise with pack=%r is not there yet" % (pack,), "pack=1")
+    return t.call(scalar_fn, [t.operand(x) for x in args], {})
+
+
+@operation("to_tensor")
+def _to_tensor(t: Reader, x: Any) -> Any:
+    return constant(x, None if not isinstance(x, bool) else "bool") if is_number(x) else x
 
 
 for _name, _op in (("add", "+"), ("sub", "-"), ("mul", "*")):

@@ -1,4 +1,7 @@
-"""Operations of the language: their names, signatures and meanings. What they do is in _operations.py."""
+"""Operations of the language on blocks, tiles, memory, shapes and loops: their names, signatures and meanings.
+
+What they do is in _operations.py, _products.py, _shapes.py and _atomics.py.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +13,17 @@ __all__: List[str] = []
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 
-def _language(function: _F) -> _F:
-    __all__.append(function.__name__)
-    return _as(_F, Builtin(function, function.__name__))
+def language(names: List[str]) -> Callable[[_F], _F]:
+    """Marks functions as operations of the language, and adds their names to ``names``."""
+
+    def mark(function: _F) -> _F:
+        names.append(function.__name__)
+        return _as(_F, Builtin(function, function.__name__))
+
+    return mark
+
+
+_language = language(__all__)
 
 
 @_language
@@ -173,158 +184,6 @@ def permute(x: Operand, *order: Any) -> Tensor:
 
 
 @_language
-def sum(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:  # noqa: A001
-    """The sum along ``axis``, or of all: x's shape without the axis. In ``dtype``; without one integers and conditions
-    narrower than 32 bits are summed as i32 or u32, bf16 as f32, others in their own type.
-    """
-    raise NotImplementedError
-
-
-@_language
-def max(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
-        True, keep_dims: bool = False) -> Any:  # noqa: A001
-    """The largest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its own
-    type (bf16 as f32), and where the first one is.
-    """
-    raise NotImplementedError
-
-
-@_language
-def min(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
-        True, keep_dims: bool = False) -> Any:  # noqa: A001
-    """The smallest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its own
-    type (bf16 as f32), and where the first one is.
-    """
-    raise NotImplementedError
-
-
-@_language
-def prod(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
-    """The product along ``axis``, in the types of :func:`sum`."""
-    raise NotImplementedError
-
-
-@_language
-def argmax(input: Operand, axis: Optional[int] = None, tie_break_left: bool = True, keep_dims: bool = False) -> Tensor:
-    """The index (i32) of the first largest along ``axis``; without one, among all elements in row-major order."""
-    raise NotImplementedError
-
-
-@_language
-def argmin(input: Operand, axis: Optional[int] = None, tie_break_left: bool = True, keep_dims: bool = False) -> Tensor:
-    """The index (i32) of the first smallest along ``axis``; without one, among all elements in row-major order."""
-    raise NotImplementedError
-
-
-@_language
-def any(input: Operand, axis: Optional[int] = None, keep_dims: bool = False) -> Tensor:  # noqa: A001
-    """Whether any is true along ``axis``."""
-    raise NotImplementedError
-
-
-@_language
-def all(input: Operand, axis: Optional[int] = None, keep_dims: bool = False) -> Tensor:  # noqa: A001
-    """Whether all are true along ``axis``."""
-    raise NotImplementedError
-
-
-@_language
-def absmax(input: Operand, axis: Optional[int] = None, keep_dims: bool = False) -> Tensor:
-    """The largest magnitude along ``axis``, in the types of :func:`max`."""
-    raise NotImplementedError
-
-
-@_language
-def cumsum(input: Operand, axis: int = 0, reverse: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
-    """Running sums along ``axis``, the element itself included, in the types of :func:`sum`."""
-    raise NotImplementedError
-
-
-@_language
-def cumprod(input: Operand, axis: int = 0, reverse: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
-    """Running products along ``axis``, in ``dtype``; without one in x's type, bf16 as f32, conditions as i32."""
-    raise NotImplementedError
-
-
-@_language
-def cummax(input: Operand, axis: int = 0, reverse: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
-    """Running maxima along ``axis``, in the types of :func:`cumprod`."""
-    raise NotImplementedError
-
-
-@_language
-def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
-    """``x`` where ``condition``, else ``y``, elementwise."""
-    raise NotImplementedError
-
-
-@_language
-def maximum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
-    """The larger, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN, in
-    kernels of ``kiln.triton`` the number.
-    """
-    raise NotImplementedError
-
-
-@_language
-def minimum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
-    """The smaller, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN, in
-    kernels of ``kiln.triton`` the number.
-    """
-    raise NotImplementedError
-
-
-@_language
-def clamp(x: Operand, min: Operand, max: Operand, propagate_nan: Any = None) -> Tensor:
-    """``x`` held between ``min`` and ``max``; a NaN as in :func:`maximum`."""
-    raise NotImplementedError
-
-
-@_language
-def cdiv(x: Operand, div: Operand) -> Tensor:
-    """``x / div`` rounded up."""
-    raise NotImplementedError
-
-
-@_language
-def ceildiv(x: Operand, div: Operand) -> Tensor:
-    """``x / div`` rounded up."""
-    raise NotImplementedError
-
-
-@_language
-def fdiv(x: Operand, y: Operand, ieee_rounding: bool = False) -> Tensor:
-    """``x / y``."""
-    raise NotImplementedError
-
-
-@_language
-def div_rn(x: Operand, y: Operand) -> Tensor:
-    """``x / y``, rounded to nearest."""
-    raise NotImplementedError
-
-
-@_language
-def softmax(x: Operand, dim: Optional[int] = None, keep_dims: bool = False, ieee_rounding: bool = False) -> Tensor:
-    """exp(x - max) / sum along ``dim``, the first axis without one. All have x's shape, whatever ``keep_dims``; every
-    division is rounded once, whatever ``ieee_rounding``.
-    """
-    raise NotImplementedError
-
-
-@_language
-def cast(input: Operand, dtype: Optional[DTypeLike], fp_downcast_rounding: Optional[str] = None, bitcast: bool = False) -> Tensor:
-    """Converted to ``dtype``; with ``bitcast`` the same bits."""
-    raise NotImplementedError
-
-
-@_language
-def next_power_of_2(n: int) -> int:
-    """The least power of two that is at least ``n``, of a number known now."""
-    raise NotImplementedError
-
-
-@_language
 def broadcast_to(x: Operand, *shape: Any) -> Tensor:
     """``x`` over a larger shape."""
     raise NotImplementedError
@@ -421,144 +280,6 @@ def static_assert(cond: Any, msg: str = "") -> None:
 @_language
 def static_print(*values: Any) -> None:
     """Nothing."""
-    raise NotImplementedError
-
-
-@_language
-def exp(x: Operand) -> Tensor:
-    """``exp`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def exp2(x: Operand) -> Tensor:
-    """``exp2`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def log(x: Operand) -> Tensor:
-    """``log`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def log2(x: Operand) -> Tensor:
-    """``log2`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def log1p(x: Operand) -> Tensor:
-    """``log1p`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def expm1(x: Operand) -> Tensor:
-    """``expm1`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def sqrt(x: Operand) -> Tensor:
-    """``sqrt`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def rsqrt(x: Operand) -> Tensor:
-    """``rsqrt`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def tanh(x: Operand) -> Tensor:
-    """``tanh`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def sigmoid(x: Operand) -> Tensor:
-    """``sigmoid`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def erf(x: Operand) -> Tensor:
-    """``erf`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def sin(x: Operand) -> Tensor:
-    """``sin`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def cos(x: Operand) -> Tensor:
-    """``cos`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def floor(x: Operand) -> Tensor:
-    """``floor`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def ceil(x: Operand) -> Tensor:
-    """``ceil`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def round(x: Operand) -> Tensor:  # noqa: A001
-    """``round`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def abs(x: Operand) -> Tensor:  # noqa: A001
-    """``abs`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def isnan(x: Operand) -> Tensor:
-    """``isnan`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def isinf(x: Operand) -> Tensor:
-    """``isinf`` of each element."""
-    raise NotImplementedError
-
-
-@_language
-def pow(x: Operand, y: Operand) -> Tensor:  # noqa: A001
-    """``x`` to the power ``y``, elementwise."""
-    raise NotImplementedError
-
-
-@_language
-def fma(x: Operand, y: Operand, z: Operand) -> Tensor:
-    """``x * y + z`` with one rounding, elementwise."""
-    raise NotImplementedError
-
-
-@_language
-def umulhi(x: Operand, y: Operand) -> Tensor:
-    """The upper half of the product of two integers."""
-    raise NotImplementedError
-
-
-@_language
-def sqrt_rn(x: Operand) -> Tensor:
-    """The square root, rounded to nearest."""
     raise NotImplementedError
 
 

@@ -9,10 +9,11 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from ..errors import KilnError
 from ._access import Reader
 from ._arithmetic import FLOATS, Mistake, as_dim, binary, cast, index_of, is_number, reading, shape_text, truth
-from ._expr import STATIC, BlockPointer, Expr, Param, Pointer, Poly, Region, Tile, index_expr
+from ._expr import STATIC, BlockPointer, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, index_expr
+from ._functions_triton import tensor, tensor_descriptor
 from ._loops import Range
 from ._memory import describe
-from ._types import DTYPES, BlockLayout, Swizzle, as_dtype
+from ._types import DTYPES, BlockLayout, DType, Swizzle, as_dtype, constexpr
 
 OPERATIONS: Dict[str, Callable[..., Any]] = {}
 
@@ -368,7 +369,7 @@ def _promise(t: Reader, x: Any, values: Any) -> Any:
     return x  # what is promised is proved where it matters
 
 
-@operation("assume", "debug_barrier", "static_print")
+@operation("assume", "debug_barrier", "static_print", "gdc_wait", "gdc_launch_dependents")
 def _ignored(t: Reader, *_: Any, **__: Any) -> None:
     return None
 
@@ -409,6 +410,25 @@ def _python_int(t: Reader, x: Any) -> Any:
 @operation("python.float")
 def _python_float(t: Reader, x: Any) -> Any:
     return float(x) if is_number(x) or isinstance(x, str) else cast(t.operand(x), "f32")
+
+
+@operation("python.isinstance")
+def _isinstance(t: Reader, x: Any, kinds: Any) -> bool:
+    """Of a kernel's values: ``tl.tensor``, ``tl.tensor_descriptor``, ``tl.constexpr`` (what is known now), or Python's
+    types.
+    """
+    for kind in kinds if isinstance(kinds, tuple) else (kinds,):
+        if kind is tensor_descriptor:
+            found = isinstance(x, BlockPointer)
+        elif kind is tensor:
+            found = isinstance(x, (Expr, Tile, Param, Pointer, Region, Dot, Transposed))
+        elif kind is constexpr:
+            found = x is None or isinstance(x, (int, float, str, DType))
+        else:
+            found = isinstance(kind, type) and isinstance(x, kind)
+        if found:
+            return True
+    return False
 
 
 @operation("python.print")

@@ -239,14 +239,6 @@ def _xor_sum(t: Reader, input: Any, axis: Any = None, keep_dims: bool = False) -
     return reduced(t, "xor", input, axis, keep_dims)
 
 
-@operation("sort", "topk")
-def _sort(t: Reader, *_: Any, **__: Any) -> None:
-    raise Mistake(
-        "sorting inside a kernel is not there yet",
-        "tl.max(x, axis, return_indices=True) takes one at a time: repeat it k times, with the taken "
-        "element replaced by -inf")
-
-
 @operation("histogram")
 def _histogram(t: Reader, input: Any, num_bins: Any, mask: Any = None) -> Any:
     values = t.expr(input)

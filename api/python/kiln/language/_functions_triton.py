@@ -1,6 +1,6 @@
-"""More operations of the language, those that Triton's authors know: names, signatures and meanings.
+"""Operations of the language that Triton's authors know: names, signatures and meanings.
 
-What they do is in _operations_more.py, _random.py and _descriptors.py. ``math`` and ``extra.libdevice`` are namespaces
+What they do is in _descriptors.py, _reductions.py, _shapes.py, _elementwise.py, _random.py and _refused.py. ``math`` and ``extra.libdevice`` are namespaces
 as in Triton.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import types
 
-from . import _functions
+from . import _functions_elementwise as _elementwise
 from ._types import Builtin, DType
 
 __all__: "list[str]" = [
@@ -304,7 +304,7 @@ float8e4b15 = DType("f8e4b15", 1, "float8e4b15")
 
 _MATH = ("abs ceil cos div_rn erf exp exp2 expm1 fdiv floor fma isinf isnan log log1p log2 pow rsqrt sigmoid sin sqrt "
          "sqrt_rn tanh umulhi")
-math = types.SimpleNamespace(__name__="tl.math", **{name: getattr(_functions, name) for name in _MATH.split()})
+math = types.SimpleNamespace(__name__="tl.math", **{name: getattr(_elementwise, name) for name in _MATH.split()})
 
 # libdevice's functions that are the language's own under another name, or a short expression of them.
 _SAME = (
@@ -324,9 +324,9 @@ LIBDEVICE_ABSENT = ("acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", 
 def _libdevice() -> types.SimpleNamespace:
     space = types.SimpleNamespace(__name__="libdevice")
     for name in _SAME:
-        setattr(space, name, getattr(_functions, name))
+        setattr(space, name, getattr(_elementwise, name))
     for name, own in _RENAMED.items():
-        setattr(space, name, getattr(_functions, own))
+        setattr(space, name, getattr(_elementwise, own))
 
     def stub(*args, **kwargs):  # type: ignore[no-untyped-def]
         """A function of libdevice."""
