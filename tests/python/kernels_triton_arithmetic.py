@@ -152,7 +152,8 @@ def embedded(ids_ptr, table_ptr, out_ptr, n, D, BLOCK: tl.constexpr, WIDTH: tl.c
     column = tl.arange(0, WIDTH)
     row = tl.load(ids_ptr + at, mask=at < n, other=0)
     inside = (at < n)[:, None] & (column < D)[None, :]
-    tl.store(out_ptr + at[:, None] * D + column, tl.load(table_ptr + row[:, None] * D + column, mask=inside), mask=inside)
+    tl.store(out_ptr + at[:, None] * D + column, tl.load(table_ptr + row[:, None] * D + column, mask=inside),
+             mask=inside)
 
 
 @triton.jit

@@ -1,5 +1,6 @@
-"""Numbers in kernels of kiln.language: quotients round down as Python's, NaN wins, sums have room, places of 64 bits, values in
-place. Each against NumPy."""
+"""Numbers in kernels of kiln.language: quotients round down as Python's, NaN wins, sums have room, places of 64 bits,
+values in place. Each against NumPy.
+"""
 
 import os
 import sys
@@ -76,7 +77,8 @@ def added(X, Y, b: tl.constexpr):
 @tilelang.jit(out_idx=[-1])
 def rows_in_tilelang(tokens, rows, width):
     @T.prim_func
-    def main(Ids: T.Tensor((tokens,), "int64"), Table: T.Tensor((rows, width), "float32"), Y: T.Tensor((2, tokens, width), "float32")):
+    def main(Ids: T.Tensor((tokens,), "int64"), Table: T.Tensor((rows, width), "float32"),
+             Y: T.Tensor((2, tokens, width), "float32")):
         with T.Kernel(tokens, threads=32) as token:
             row = Ids[token]
             T.copy(Table[row, 0:width], Y[0, token, 0:width])
@@ -177,7 +179,8 @@ class InTileLang(LanguageCase):
     def test_rows_by_i64(self):
         table, ids = self.random.random((9, 12)).astype("f4"), self.random.integers(0, 9, 5).astype("i8")
         for device in DEVICES:
-            numpy.testing.assert_array_equal(rows_in_tilelang(5, 9, 12, device=device)(ids, table), numpy.stack([table[ids]] * 2))
+            numpy.testing.assert_array_equal(rows_in_tilelang(5, 9, 12, device=device)(ids, table),
+                                             numpy.stack([table[ids]] * 2))
 
     def test_what_was_read_stays(self):
         x = self.random.integers(0, 9, 5).astype("f4")

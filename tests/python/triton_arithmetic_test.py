@@ -1,4 +1,4 @@
-"""Numbers in kernels of Triton's style follow Triton's rules: quotients, types, sums, NaN, places of 64 bits, values in place."""
+"""Numbers in kernels of Triton's style follow Triton's rules: quotients, types, sums, NaN, wide places, values in place."""
 
 import os
 import sys
@@ -49,7 +49,8 @@ class Quotients(TritonCase):
         changed = numpy.concatenate([[-5], -5 + numpy.cumsum(x)[:-1]])
         pairs = [(x, three), (index, -three), (x, three)]
         loop = towards_zero(numpy.arange(16) - 4, three)[0], towards_zero(changed, three)[1]
-        for own in self.run_everywhere(kernels.quotients_by_three, (1,), (x, numpy.zeros(64, "i4"), numpy.zeros(64, "i4")), BLOCK=16):
+        for own in self.run_everywhere(kernels.quotients_by_three, (1,),
+                                       (x, numpy.zeros(64, "i4"), numpy.zeros(64, "i4")), BLOCK=16):
             for which in (0, 1):
                 wanted = [towards_zero(*pair)[which] for pair in pairs] + [loop[which]]
                 numpy.testing.assert_array_equal(own[1 + which], numpy.concatenate(wanted))
@@ -82,7 +83,8 @@ class Types(TritonCase):
             numpy.testing.assert_array_equal(own[1], wanted)
         for value in (5, -3):
             wanted = wrapped([value * 10 ** 12], "i4").astype("i8")
-            for own in self.run_everywhere(kernels.products_of_numbers, (1,), (numpy.array([value], "i4"), numpy.zeros(1, "i8"))):
+            for own in self.run_everywhere(kernels.products_of_numbers, (1,),
+                                           (numpy.array([value], "i4"), numpy.zeros(1, "i8"))):
                 numpy.testing.assert_array_equal(own[1], wanted)
 
     def test_an_index_beside_u32_wraps(self):
@@ -96,7 +98,8 @@ class Types(TritonCase):
         at = numpy.arange(16)
         for dtype in ("i8", "u8", "i4", "u4"):
             x = (self.random.integers(0, 20, 16) + (2 ** 60 if dtype in ("i8", "u8") else 0)).astype(dtype)
-            wanted = [x + (at * 3).astype(dtype), (at - 4 < x).astype(dtype), numpy.maximum(x, at.astype(dtype)), (x + 1) // 2]
+            wanted = [x + (at * 3).astype(dtype), (at - 4 < x).astype(dtype), numpy.maximum(x, at.astype(dtype)),
+                      (x + 1) // 2]
             if dtype == "u8":
                 wanted[1][:4] = 0  # a negative index is a large one there
             for own in self.run_everywhere(kernels.beside_indices, (1,), (x, numpy.zeros(64, dtype), 3), BLOCK=16):
@@ -111,10 +114,12 @@ class Reductions(TritonCase):
             total = 57 * value if dtype != "i4" else int(wrapped([57 * value], "i4")[0])
             running = numpy.cumsum(x.astype("i8"))
             short = running if dtype != "i4" else wrapped(running, "i4")
-            for own in self.run_everywhere(kernels.sums, (1,), (x, numpy.zeros(4, "i8"), numpy.zeros(192, "i8")), BLOCK=64):
+            for own in self.run_everywhere(kernels.sums, (1,), (x, numpy.zeros(4, "i8"), numpy.zeros(192, "i8")),
+                                           BLOCK=64):
                 twice = 2 * value if dtype != "i4" else -2 ** 31
                 numpy.testing.assert_array_equal(own[1], [total, twice, 57, 57 * value], dtype)
-                numpy.testing.assert_array_equal(own[2], numpy.concatenate([short, numpy.cumsum(x > 0), running]), dtype)
+                numpy.testing.assert_array_equal(own[2], numpy.concatenate([short, numpy.cumsum(x > 0), running]),
+                                                 dtype)
 
     def test_sums_of_bf16_are_f32(self):
         for device in ("host", "emu:gfx942"):
@@ -133,7 +138,8 @@ class Reductions(TritonCase):
         nan = numpy.nan
         x = numpy.array([1, nan, -2, 3, nan, nan, -0.5, nan], "f4")
         y = x[::-1]
-        wanted = [numpy.fmax(x, 0), numpy.fmin(x, y), numpy.maximum(x, y), numpy.fmin(numpy.fmax(x, -1), 2), numpy.clip(x, -1, 2)]
+        wanted = [numpy.fmax(x, 0), numpy.fmin(x, y), numpy.maximum(x, y), numpy.fmin(numpy.fmax(x, -1), 2),
+                  numpy.clip(x, -1, 2)]
         for own in self.run_everywhere(kernels.beside_nan, (1,), (x, numpy.zeros(40, "f4")), BLOCK=8):
             numpy.testing.assert_array_equal(own[1], numpy.concatenate(wanted))
 
@@ -151,16 +157,19 @@ class WidePlaces(TritonCase):
         table = self.random.random((9, 12)).astype("f4")
         for dtype in ("i4", "i8", "u8"):
             ids = self.random.integers(0, 9, 13).astype(dtype)
-            for own in self.run_everywhere(kernels.embedded, (4,), (ids, table, numpy.zeros((13, 12), "f4"), 13, 12), BLOCK=4, WIDTH=16):
+            for own in self.run_everywhere(kernels.embedded, (4,), (ids, table, numpy.zeros((13, 12), "f4"), 13, 12),
+                                           BLOCK=4, WIDTH=16):
                 numpy.testing.assert_array_equal(own[2], table[ids])
-            for own in self.run_everywhere(kernels.embedded_rows, (13,), (ids, table, numpy.zeros((13, 12), "f4"), 12), WIDTH=16):
+            for own in self.run_everywhere(kernels.embedded_rows, (13,), (ids, table, numpy.zeros((13, 12), "f4"), 12),
+                                           WIDTH=16):
                 numpy.testing.assert_array_equal(own[2], table[ids])
 
     def test_rows_that_are_far_outside_read_0(self):
         table = self.random.random((9, 12)).astype("f4")
         ids = numpy.array([3, 2 ** 50, -2 ** 50, 2 ** 40, -1, 8], "i8")
         wanted = numpy.where((0 <= ids) & (ids < 9), 1, 0)[:, None] * table[numpy.clip(ids, 0, 8)]
-        for own in self.run_everywhere(kernels.embedded, (1,), (ids, table, numpy.ones((6, 12), "f4"), 6, 12), BLOCK=8, WIDTH=16):
+        for own in self.run_everywhere(kernels.embedded, (1,), (ids, table, numpy.ones((6, 12), "f4"), 6, 12), BLOCK=8,
+                                       WIDTH=16):
             numpy.testing.assert_array_equal(own[2], wanted)
 
     def test_cross_entropy_of_i64_labels(self):

@@ -1,4 +1,4 @@
-"""What Triton's operations cannot be applied to is told at its place, with what to do: nothing is dropped in silence."""
+"""What Triton's operations cannot be applied to is told at its place, with what to do: nothing is silently dropped."""
 
 import os
 import sys

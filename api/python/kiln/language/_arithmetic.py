@@ -183,7 +183,8 @@ def binary(op: str, a: Operand, b: Operand) -> Union[Expr, int, float, bool]:
         try:
             return _PYTHON[op](a, b)
         except (TypeError, ZeroDivisionError, ValueError) as error:
-            raise Mistake("%r %s %r: %s" % (a, op, b, error), "numbers that are known while the kernel is read are Python's") from None
+            raise Mistake("%r %s %r: %s" % (a, op, b, error),
+                          "numbers that are known while the kernel is read are Python's") from None
     if op == "**":
         return power(a, b)
     return _typed(op, *_common(op, a, b), reading.triton)
@@ -195,7 +196,7 @@ def truncated(op: str, a: Operand, b: Operand) -> Union[Expr, int, float]:
         if not b:
             raise Mistake("%r %s %r" % (a, op, b), "a divisor other than 0")
         if op == "%":
-            return math.fmod(a, b) if isinstance(a, float) or isinstance(b, float) else a - _of_numbers("//", int(a), int(b), True) * int(b)
+            return math.fmod(a, b) if isinstance(a, float) or isinstance(b, float) else _of_numbers("%", a, b, True)
         return _of_numbers("//", int(a), int(b), True)
     return _typed(op, *_common(op, a, b, True), True)
 
@@ -246,7 +247,8 @@ def _common(op: str, a: Operand, b: Operand, floats: bool = False) -> Tuple[Expr
         dtype = "f32"
     if op in ("+", "-", "*", "//", "%", "<<", ">>", "min", "max") and dtype == "bool":
         dtype = "i32"
-    if op in ("//", "%", "<<", ">>", "&", "|", "^") and dtype in FLOATS and not (op == "%" and (floats or reading.triton)):
+    remainder = op == "%" and (floats or reading.triton)
+    if op in ("//", "%", "<<", ">>", "&", "|", "^") and dtype in FLOATS and not remainder:
         raise Mistake("%s is for integers%s, not for %s" % (op, " and conditions" if op in "&|^" else "", dtype),
                       "tl.floor(x / y) for the quotient of floats" if op in ("//", "%") else "")
     return cast(left, dtype), cast(right, dtype)
@@ -345,7 +347,8 @@ def ceildiv(a: Operand, b: Operand) -> Union[Expr, int]:
     if dtype in ("u32", "i64", "u64"):  # what an index could not hold, or not as it is
         shape = broadcast_shape(left.shape, right.shape)
         left, right = broadcast(cast(left, dtype), shape), broadcast(cast(right, dtype), shape)
-        return Expr(dtype, "ceildiv(%s, %s)" % (left.text, right.text), shape, max(left.level, right.level), None, left.reads | right.reads)
+        return Expr(dtype, "ceildiv(%s, %s)" % (left.text, right.text), shape, max(left.level, right.level), None,
+                    left.reads | right.reads)
     left, right = cast(left, "index"), cast(right, "index")
     assert left.poly is not None and right.poly is not None
     quotient = left.poly.divided(right.poly)
@@ -439,7 +442,8 @@ def call(name: str, *operands: Operand) -> Union[Expr, int, float, Any]:
         try:
             return _NOW[name](*operands)
         except (ValueError, ArithmeticError) as error:
-            raise Mistake("%s(%s): %s" % (name, ", ".join(map(repr, operands)), error), "of a number that is known while the kernel is read: write the result") from None
+            raise Mistake("%s(%s): %s" % (name, ", ".join(map(repr, operands)), error),
+                          "of a number that is known while the kernel is read: write the result") from None
     given = [x for x in operands if isinstance(x, Expr)]
     dtype = given[0].dtype
     for x in given[1:]:

@@ -71,7 +71,8 @@ def _register(name: str, kind: str) -> None:
         _checked(sem, scope)
         if isinstance(pointer, Region):
             if t.result_used:
-                raise Mistake("what a slice held before an atomic", "tl.atomic_%s(pointer + offsets, …) gives it" % name)
+                raise Mistake("what a slice held before an atomic",
+                              "tl.atomic_%s(pointer + offsets, …) gives it" % name)
             return t.atomic_region(pointer, val, kind, mask)
         return update(t, kind, pointer, val, mask)
 

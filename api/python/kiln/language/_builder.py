@@ -153,7 +153,8 @@ class Builder:
 
     def keeps(self, tensor: str) -> bool:
         """Whether a ``let`` holds an element of a tensor."""
-        return any(mentions(s["value"], tensor) for launch in self.launches for s in _statements(launch.body) if s["op"] == "let")
+        return any(mentions(s["value"], tensor) for launch in self.launches for s in _statements(launch.body)
+                   if s["op"] == "let")
 
     def open(self, body: List[Dict[str, Any]]) -> None:
         self._bodies.append(body)

@@ -1,4 +1,4 @@
-"""Quotients and remainders as Triton has them: towards zero, with the sign of the dividend. As texts of the program format."""
+"""Quotients and remainders as Triton has them, towards zero and with the dividend's sign, in the program format's text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ def float_remainder(x: str, y: str, dtype: str) -> str:
     """What a whole number of ``y`` leaves of ``x``, both f64, as ``dtype``; exact while the quotient is below 2^52."""
     large, small = "abs(%s)" % x, "abs(%s)" % y
     rest = "fma(-floor(%s / %s), %s, %s)" % (large, small, small, large)
-    rest = "(%s + %s) if (%s < 0.0) else (%s)" % (rest, small, rest, rest)  # the quotient was rounded up to a whole number
+    # Below 0 where the quotient was rounded up to a whole number.
+    rest = "(%s + %s) if (%s < 0.0) else (%s)" % (rest, small, rest, rest)
     signed = "(-(%s)) if (%s < 0.0) else (%s)" % (rest, x, rest)
     whole = "(%s) if (%s < %s) else (%s)" % (x, large, small, signed)
     return whole if dtype == "f64" else "cast(%s, %s)" % (whole, dtype)

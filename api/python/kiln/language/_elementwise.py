@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, Tuple
 
 from ._access import Reader
-from ._arithmetic import FLOATS, Mistake, binary, bitcast as bits_as, call, cast, ceildiv, constant, is_number, logical, negate, reading, truncated, where
+from ._arithmetic import (FLOATS, Mistake, binary, bitcast as bits_as, call, cast, ceildiv, constant, is_number,
+                          logical, negate, reading, truncated, where)
 from ._expr import Expr
 from ._functions_triton import LIBDEVICE_ABSENT, LIBDEVICE_COMPUTED
 from ._memory import describe
@@ -19,8 +20,8 @@ def _elementwise(name: str, function: str) -> None:
         return call(function, *[t.operand(x) for x in operands])
 
 
-for _name in ("exp", "exp2", "log", "log2", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos", "floor", "ceil", "round", "fma", "isnan",
-              "isinf", "pow", "popcount", "clz"):
+for _name in ("exp", "exp2", "log", "log2", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos",
+              "floor", "ceil", "round", "fma", "isnan", "isinf", "pow", "popcount", "clz"):
     _elementwise(_name, _name)
 _elementwise("math_abs", "abs")
 
@@ -31,8 +32,9 @@ def _abs(t: Reader, x: Any) -> Any:
 
 
 def extreme(t: Reader, op: str, x: Any, y: Any, propagate_nan: Any) -> Any:
-    """The larger (``max``) or smaller (``min``) one. Of a number and a NaN: the NaN with ``PropagateNan.ALL``, and without a word in
-    kernels of ``kiln.language``; the number with ``NONE``, and without a word in Triton's."""
+    """The larger (``max``) or smaller (``min``) one. Of a number and a NaN: the NaN with ``PropagateNan.ALL``, and without
+    a word in kernels of ``kiln.language``; the number with ``NONE``, and without a word in Triton's.
+    """
     if propagate_nan is not None and not isinstance(propagate_nan, int):
         raise Mistake("propagate_nan=%s" % describe(propagate_nan), "tl.PropagateNan.ALL or tl.PropagateNan.NONE")
     nan_wins = not reading.triton if propagate_nan is None else bool(propagate_nan)
@@ -97,7 +99,8 @@ def _cast(t: Reader, input: Any, dtype: Any, fp_downcast_rounding: Any = None, b
 @operation("to")
 def _to(t: Reader, input: Any, dtype: Any, fp_downcast_rounding: Any = None, bitcast: bool = False) -> Any:
     if fp_downcast_rounding not in (None, "rtne"):
-        raise Mistake("fp_downcast_rounding=%r is not there yet" % (fp_downcast_rounding,), "\"rtne\", to nearest even, which is how all is rounded")
+        raise Mistake("fp_downcast_rounding=%r is not there yet" % (fp_downcast_rounding,),
+                      "\"rtne\", to nearest even, which is how all is rounded")
     if not isinstance(bitcast, (bool, int)):
         raise Mistake("bitcast=%s" % describe(bitcast), "True or False, known when the kernel is read")
     return _bitcast(t, input, dtype) if bitcast else t.converted(input, _element_type(dtype))
@@ -112,7 +115,8 @@ def _bitcast(t: Reader, input: Any, dtype: Any) -> Any:
 def _element_type(dtype: Any) -> DType:
     found = as_dtype(dtype)
     if found is None:
-        raise Mistake("%s is no element type" % (describe(dtype) if not isinstance(dtype, str) else repr(dtype)), "such as tl.float16")
+        raise Mistake("%s is no element type" % (describe(dtype) if not isinstance(dtype, str) else repr(dtype)),
+                      "such as tl.float16")
     return found
 
 
@@ -157,7 +161,8 @@ def _python_min(t: Reader, *args: Any) -> Any:
 def _folded(t: Reader, op: str, args: Tuple[Any, ...]) -> Any:
     values = list(args[0]) if len(args) == 1 and isinstance(args[0], (tuple, list)) else list(args)
     if not values or len(args) == 1 and not isinstance(args[0], (tuple, list)):
-        raise Mistake("%s of %s" % (op, describe(args[0]) if args else "nothing"), "%s(x, y, …) of numbers; tl.%s(x, axis) of a tile" % (op, op))
+        raise Mistake("%s of %s" % (op, describe(args[0]) if args else "nothing"),
+                      "%s(x, y, …) of numbers; tl.%s(x, axis) of a tile" % (op, op))
     result = t.operand(values[0])
     for value in values[1:]:
         result = extreme(t, op, result, value, None)
@@ -196,7 +201,8 @@ def _computed(t: Reader, name: str, x: Any, y: Any = None) -> Any:
         "hypot": lambda: call("sqrt", binary("+", binary("*", x, x), binary("*", y, y))),
         "saturatef": lambda: where(binary(">", x, 0.0), binary("min", x, 1.0), 0.0), "finitef": lambda: _finite(x),
         "isfinited": lambda: _finite(x), "trunc": lambda: _whole(x), "round": lambda: _rounded(x),
-        "fmod": lambda: truncated("%", x, y), "mulhi": lambda: call("mulhi", cast(t.expr(x), "i32"), cast(t.expr(y), "i32"))}
+        "fmod": lambda: truncated("%", x, y),
+        "mulhi": lambda: call("mulhi", cast(t.expr(x), "i32"), cast(t.expr(y), "i32"))}
     return table[name]()
 
 

@@ -118,7 +118,8 @@ def swizzle(chunk_bytes: int = 16, row_divisor: int = 1, rows_mod: int = 8) -> S
 
 
 @_language
-def load(pointer: Any, mask: Optional[Operand] = None, other: Optional[Operand] = None, boundary_check: Sequence[int] = (),
+def load(pointer: Any, mask: Optional[Operand] = None, other: Optional[Operand] = None,
+         boundary_check: Sequence[int] = (),
          padding_option: str = "", cache_modifier: str = "", eviction_policy: str = "", volatile: bool = False,
          block_shape: Optional[Shape] = None) -> Tensor:
     """What ``pointer`` points to, a tile of the pointer's shape, ``other`` (0) where ``mask`` is false; a slice of a

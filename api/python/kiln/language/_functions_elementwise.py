@@ -19,16 +19,16 @@ def where(condition: Operand, x: Operand, y: Operand) -> Tensor:
 
 @_language
 def maximum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
-    """The larger, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN, in
-    kernels of ``kiln.triton`` the number.
+    """The larger, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN,
+    in kernels of ``kiln.triton`` the number.
     """
     raise NotImplementedError
 
 
 @_language
 def minimum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
-    """The smaller, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN, in
-    kernels of ``kiln.triton`` the number.
+    """The smaller, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN,
+    in kernels of ``kiln.triton`` the number.
     """
     raise NotImplementedError
 
@@ -64,7 +64,8 @@ def div_rn(x: Operand, y: Operand) -> Tensor:
 
 
 @_language
-def cast(input: Operand, dtype: Optional[DTypeLike], fp_downcast_rounding: Optional[str] = None, bitcast: bool = False) -> Tensor:
+def cast(input: Operand, dtype: Optional[DTypeLike], fp_downcast_rounding: Optional[str] = None,
+         bitcast: bool = False) -> Tensor:
     """Converted to ``dtype``; with ``bitcast`` the same bits."""
     raise NotImplementedError
 

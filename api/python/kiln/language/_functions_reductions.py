@@ -12,7 +12,8 @@ _language = language(__all__)
 
 
 @_language
-def sum(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:  # noqa: A001
+def sum(input: Operand, axis: Optional[int] = None, keep_dims: bool = False,
+        dtype: Optional[DTypeLike] = None) -> Tensor:  # noqa: A001
     """The sum along ``axis``, or of all: x's shape without the axis. In ``dtype``; without one integers and conditions
     narrower than 32 bits are summed as i32 or u32, bf16 as f32, others in their own type.
     """
@@ -22,8 +23,8 @@ def sum(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, dty
 @_language
 def max(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
         True, keep_dims: bool = False) -> Any:  # noqa: A001
-    """The largest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its own
-    type (bf16 as f32), and where the first one is.
+    """The largest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its
+    own type (bf16 as f32), and where the first one is.
     """
     raise NotImplementedError
 
@@ -31,14 +32,15 @@ def max(input: Operand, axis: Optional[int] = None, return_indices: bool = False
 @_language
 def min(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
         True, keep_dims: bool = False) -> Any:  # noqa: A001
-    """The smallest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its own
-    type (bf16 as f32), and where the first one is.
+    """The smallest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its
+    own type (bf16 as f32), and where the first one is.
     """
     raise NotImplementedError
 
 
 @_language
-def prod(input: Operand, axis: Optional[int] = None, keep_dims: bool = False, dtype: Optional[DTypeLike] = None) -> Tensor:
+def prod(input: Operand, axis: Optional[int] = None, keep_dims: bool = False,
+         dtype: Optional[DTypeLike] = None) -> Tensor:
     """The product along ``axis``, in the types of :func:`sum`."""
     raise NotImplementedError
 

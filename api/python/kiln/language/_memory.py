@@ -291,7 +291,8 @@ class Memory(Tiles):
         if isinstance(condition, Expr) and condition.shape:
             shape = broadcast_shape(shape, condition.shape)
         if len(expr.shape) > len(shape):
-            raise Mistake("a tile of shape %s is stored at a pointer of shape %s" % (shape_text(expr.shape), shape_text(pointer.offset.shape)),
+            raise Mistake("a tile of shape %s is stored at a pointer of shape %s"
+                          % (shape_text(expr.shape), shape_text(pointer.offset.shape)),
                           "a tile of pointers, one for each element: pointer + offsets")
         offset, expr = broadcast(pointer.offset, shape), broadcast(expr, shape)
         if isinstance(condition, Expr):

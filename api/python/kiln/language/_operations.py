@@ -41,7 +41,8 @@ def _guarded(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
         except Exception as error:  # noqa: BLE001 - any of them means that the operands do not fit the operation
             given = [describe(a) for a in args] + ["%s=%s" % (k, describe(v)) for k, v in kwargs.items()]
             word = name[2:] if name.startswith("T.") else name.rpartition(".")[2]
-            raise Mistake("%s cannot be applied to %s (%s: %s)" % (word, ", ".join(given) or "nothing", type(error).__name__, error),
+            raise Mistake("%s cannot be applied to %s (%s: %s)"
+                          % (word, ", ".join(given) or "nothing", type(error).__name__, error),
                           "the signature is %s" % _signature(word, function)) from error
 
     return run
@@ -76,7 +77,9 @@ def axis_of(axis: Any, shape: Tuple[Any, ...]) -> int:
     """An axis as the author counts it, from the end where it is negative."""
     rank = len(shape)
     if not isinstance(axis, int) or isinstance(axis, bool) or not -rank <= axis < rank:
-        raise Mistake("axis %s of a tile of shape %s" % (describe(axis) if isinstance(axis, (Expr, Tile)) else repr(axis), shape_text(shape)), "axes count from 0, or from the end: axis=-1, dim=-1")
+        shown = describe(axis) if isinstance(axis, (Expr, Tile)) else repr(axis)
+        raise Mistake("axis %s of a tile of shape %s" % (shown, shape_text(shape)),
+                      "axes count from 0, or from the end: axis=-1, dim=-1")
     return axis % rank
 
 
@@ -92,7 +95,8 @@ def _program_id(t: Reader, axis: Any) -> Expr:
 
 def _grid_axis(axis: Any) -> int:
     if isinstance(axis, (bool, Expr, Tile)) or axis not in (0, 1, 2):
-        raise Mistake("axis %s of the grid" % (axis if isinstance(axis, int) else describe(axis)), "the grid has axes 0, 1 and 2")
+        raise Mistake("axis %s of the grid" % (axis if isinstance(axis, int) else describe(axis)),
+                      "the grid has axes 0, 1 and 2")
     return int(axis)
 
 
@@ -259,15 +263,18 @@ def _size(t: Reader, param: Param, axis: Any = None) -> Any:
 
 
 @operation()
-def _load(t: Reader, pointer: Any, mask: Any = None, other: Any = None, boundary_check: Any = (), padding_option: str = "",
+def _load(t: Reader, pointer: Any, mask: Any = None, other: Any = None, boundary_check: Any = (),
+          padding_option: str = "",
           cache_modifier: str = "", eviction_policy: str = "", volatile: bool = False, block_shape: Any = None) -> Any:
     hint = t.hint
     if isinstance(pointer, BlockPointer):
         if mask is not None or other is not None:
-            raise Mistake("mask= and other= of a block pointer", "boundary_check=(axis, …) and padding_option=\"zero\" or \"nan\"")
+            raise Mistake("mask= and other= of a block pointer",
+                          "boundary_check=(axis, …) and padding_option=\"zero\" or \"nan\"")
         return OPERATIONS["descriptor.load"](t, pointer, None, boundary_check, padding_option)
     if boundary_check or padding_option:
-        raise Mistake("boundary_check= and padding_option= of %s" % describe(pointer), "they are for block pointers; mask=offsets < n and other=0")
+        raise Mistake("boundary_check= and padding_option= of %s" % describe(pointer),
+                      "they are for block pointers; mask=offsets < n and other=0")
     if block_shape is not None:
         if not isinstance(pointer, Param):
             raise Mistake("block_shape is for a whole parameter, not for %s" % describe(pointer),
@@ -349,7 +356,8 @@ def _python_range(t: Reader, *args: Any) -> Range:
 
 
 @operation("range")
-def _range(t: Reader, *args: Any, num_stages: Any = None, loop_unroll_factor: Any = None, disallow_acc_multi_buffer: Any = False,
+def _range(t: Reader, *args: Any, num_stages: Any = None, loop_unroll_factor: Any = None,
+           disallow_acc_multi_buffer: Any = False,
            flatten: Any = False, warp_specialize: Any = False, disable_licm: Any = False) -> Range:
     return Range(*_loop_range(args), kind="pipelined" if num_stages else "serial", stages=min(num_stages, 2) if num_stages else None)
 
@@ -378,10 +386,12 @@ def _ignored(t: Reader, *_: Any, **__: Any) -> None:
 def _static_assert(t: Reader, cond: Any, msg: Any = "") -> None:
     if isinstance(cond, Expr):
         if cond.level != STATIC:
-            raise Mistake("a static assertion on values of the running kernel", "of sizes, constants and types; mask or clamp the rest")
+            raise Mistake("a static assertion on values of the running kernel",
+                          "of sizes, constants and types; mask or clamp the rest")
         t.builder.constraints.append(truth(cond).text)  # type: ignore[union-attr]
     elif not isinstance(cond, (bool, int, float, str, tuple, list, type(None))):
-        raise Mistake("a static assertion on %s" % describe(cond), "of sizes, constants and types; mask or clamp the rest")
+        raise Mistake("a static assertion on %s" % describe(cond),
+                      "of sizes, constants and types; mask or clamp the rest")
     elif not cond:
         raise Mistake(str(msg) or "the static assertion does not hold",
                       "a condition of the author's own: other sizes or constants fulfil it")

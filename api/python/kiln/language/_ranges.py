@@ -68,7 +68,8 @@ class Ranges:
             return True
         over = {key: factor for key, factor in poly.terms.items() if any("$" in atom for atom in key)}  # a tile's axes
         if over:
-            return all(factor > 0 and all(self._atom(atom) or "$" not in atom and self.never_negative(Poly.of(atom)) for atom in key)
+            return all(factor > 0 and all(self._atom(atom) or "$" not in atom and self.never_negative(Poly.of(atom))
+                                          for atom in key)
                        for key, factor in over.items()) \
                 and self.never_negative(Poly({key: factor for key, factor in poly.terms.items() if key not in over}))
         found, words = self._extremes(poly)
@@ -101,7 +102,8 @@ class Ranges:
         if isinstance(node, ast.BinOp):
             if isinstance(node.op, ast.Mod):
                 return self._node(node.right)
-            return isinstance(node.op, (ast.Add, ast.Mult, ast.FloorDiv)) and self._node(node.left) and self._node(node.right)
+            grows = isinstance(node.op, (ast.Add, ast.Mult, ast.FloorDiv))
+            return grows and self._node(node.left) and self._node(node.right)
         if isinstance(node, ast.IfExp):
             return self._node(node.body) and self._node(node.orelse)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max", "ceildiv"):

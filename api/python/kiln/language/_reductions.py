@@ -10,7 +10,8 @@ from ._expr import ELEMENT, STATIC, Expr, Poly, Tile
 from ._memory import describe
 from ._operations import axis_of, dtype_name, operation
 
-# Sums of narrow integers are counted in 32 bits and those of bf16 in f32, as in Triton. Extremes of narrow types are given wider.
+# Sums of narrow integers are counted in 32 bits and those of bf16 in f32, as in Triton. Extremes of narrow types are
+# given wider.
 _SUMS = {"bool": "i32", "i8": "i32", "i16": "i32", "u8": "u32", "u16": "u32", "bf16": "f32"}
 _EXTREMES = {"bool": "i32", "i8": "i32", "i16": "i32", "u8": "i32", "u16": "i32", "f16": "f32", "bf16": "f32"}
 
@@ -50,7 +51,7 @@ def _elements(value: Expr) -> Any:
 
 
 def _as(t: Reader, x: Any, dtype: Any, wider: Any) -> Any:
-    """What is summed: ``x`` in the type ``dtype``, or in that of ``wider`` for its own; itself where that is its own."""
+    """What is summed: ``x`` in the type ``dtype``, or in that of ``wider`` for its own; itself if that is its own."""
     own = t.expr(x)
     wanted = wider.get(own.dtype, own.dtype) if dtype is None else dtype_name(dtype)
     return x if wanted == own.dtype else cast(own, wanted)
@@ -73,7 +74,8 @@ def _extremes(name: str) -> None:
     ``tie_break_left=False`` leaves open."""
 
     @operation(name)
-    def run(t: Reader, input: Any, axis: Any = None, return_indices: bool = False, return_indices_tie_break_left: bool = True,
+    def run(t: Reader, input: Any, axis: Any = None, return_indices: bool = False,
+            return_indices_tie_break_left: bool = True,
             keep_dims: bool = False) -> Any:
         if is_number(input):
             return (input, 0) if return_indices else input
@@ -111,7 +113,8 @@ def scan(t: Reader, kind: str, input: Any, axis: Any, reverse: Any) -> Tile:
     """Running results along ``axis``, in the elements' own type."""
     hint = t.hint
     if not isinstance(reverse, (bool, int)):
-        raise Mistake("the direction of a scan, reverse=%s" % describe(reverse), "True or False, known when the kernel is read")
+        raise Mistake("the direction of a scan, reverse=%s" % describe(reverse),
+                      "True or False, known when the kernel is read")
     source = t.tile(input, hint + "_in", "fragment")
     made = t.builder.alloc(hint, "fragment", source.dtype, source.shape, True)
     statement = {"op": "scan", "kind": kind, "from": source.name, "to": made.name, "axis": axis_of(axis, source.shape)}
@@ -136,7 +139,7 @@ _scan("cummax", "max", {"bool": "i32", "bf16": "f32"})
 def _softmax(t: Reader, x: Any, dim: Any = None, keep_dims: bool = False, ieee_rounding: bool = False) -> Any:
     values = t.tile(x, t.hint + "_in")
     axis = axis_of(0 if dim is None else dim, values.shape)
-    top = t.expr(reduce(t, "max", values, axis, True)) if len(values.shape) > 1 else t.expr(reduce(t, "max", values, axis, False))
+    top = t.expr(reduce(t, "max", values, axis, len(values.shape) > 1))
     raised = t.tile(call("exp", binary("-", values.read(), top)), t.hint + "_exp")
     total = t.expr(reduce(t, "sum", raised, axis, len(values.shape) > 1))
     return binary("/", raised.read(), total)

@@ -28,5 +28,5 @@ _refused("pointer_type", "pointers that lie in memory",
 _refused("async_task", "waves specialized by hand",
          "tl.range(…, num_stages=n): lowering decides which waves load ahead")
 _refused("sort topk", "sorting inside a kernel is not there yet",
-         "tl.max(x, axis, return_indices=True) takes one at a time: repeat it k times, with the taken element replaced by "
-         "-inf")
+         "tl.max(x, axis, return_indices=True) takes one at a time: repeat it k times, with the taken "
+         "element replaced by -inf")

@@ -80,7 +80,8 @@ def _gather(t: Reader, src: Any, index: Any, axis: Any) -> Expr:
     source, picked = t.tile(src), index_of(t.operand(index))
     k = axis_of(axis, source.shape)
     if len(picked.shape) != len(source.shape):
-        raise Mistake("an index of shape %s for a gather from shape %s" % (shape_text(picked.shape), shape_text(source.shape)), "both have as many axes")
+        raise Mistake("an index of shape %s for a gather from shape %s"
+                      % (shape_text(picked.shape), shape_text(source.shape)), "both have as many axes")
     parts: List[Any] = [Expr("index", None, picked.shape, STATIC, Poly.of("$%d" % n)) for n in range(len(source.shape))]
     parts[k] = picked
     return t.element(source, parts)

@@ -92,11 +92,13 @@ class Specializer:
         self._read()
         written = self.written | self._read_before_written()
         if written != self.written:
-            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, self.views, written).run()
+            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, self.views,
+                               written).run()
         views = self.reader.views
         decided = views.revised() if self.views is not None else views.decide() if len(self.builder.launches) == 1 else {}
         if decided or (decided is not None and self.views is not None):
-            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, decided, self.written).run()
+            return Specializer(self.source.function, self.values, self.launch, self.target, self.dynamic, decided,
+                               self.written).run()
         return self._finish()
 
     def _read_before_written(self) -> Any:

@@ -30,7 +30,9 @@ class MapScope:
 
 
 class Tiles:
-    """The part of the tracer that puts values into tiles. Needs ``builder``, ``scope`` (a MapScope or None) and ``product_names``.
+    """The part of the tracer that puts values into tiles.
+
+    Needs ``builder``, ``scope`` (a MapScope or None) and ``product_names``.
     """
 
     builder: Builder
@@ -64,7 +66,8 @@ class Tiles:
         if isinstance(value, Param):
             if value.mode != "flat" and value.shape:
                 return self.expr(self.whole(value))
-            raise Mistake("%s is a pointer, not a value" % value.name, "tl.load(%s + offsets) reads what it points to" % value.name)
+            raise Mistake("%s is a pointer, not a value" % value.name,
+                          "tl.load(%s + offsets) reads what it points to" % value.name)
         raise Mistake("expected a number or a tile, found %s" % describe(value),
                       "a kernel computes with numbers, tiles and parameters")
 
@@ -136,7 +139,8 @@ class Tiles:
         if not made.fresh or made.dtype != tile.dtype or not same_shape(made.shape, tile.shape):
             return False
         old, new = tile.read(), made.read()
-        joined = {"sum": lambda a, b: binary("+", a, b), "max": lambda a, b: call("max", a, b), "min": lambda a, b: call("min", a, b)}.get(last["kind"])
+        joined = {"sum": lambda a, b: binary("+", a, b), "max": lambda a, b: call("max", a, b), "min": lambda a,
+                  b: call("min", a, b)}.get(last["kind"])
         if joined is None or expr.text not in (joined(old, new).text, joined(new, old).text):
             return False
         last["to"], last["accumulate"] = tile.name, True
@@ -146,7 +150,8 @@ class Tiles:
     def type_of(self, value: Any) -> str:
         """The element type that a tile without one takes from what is first written."""
         if is_number(value):
-            raise Mistake("the element type of this tile is not known yet", "give it with dtype=, or write a tile or a slice first")
+            raise Mistake("the element type of this tile is not known yet",
+                          "give it with dtype=, or write a tile or a slice first")
         found = value.dtype if isinstance(value, (Region, Dot, Tile, Expr, Transposed)) else self.expr(value).dtype
         if found is None:
             raise Mistake("a tile is read before it is written", "fill it first: a copy, tl.zeros or an assignment")
@@ -155,7 +160,8 @@ class Tiles:
     def map(self, shape: Shape, target: str, value: Expr, where: Optional[Expr] = None, **more: Any) -> None:
         """A map over ``shape`` that sets ``target`` (text with ``$k``) to ``value``."""
         if len(shape) > 4:
-            raise Mistake("a tile has at most 4 axes, this one %d" % len(shape), "join axes that lie side by side into one")
+            raise Mistake("a tile has at most 4 axes, this one %d" % len(shape),
+                          "join axes that lie side by side into one")
         item: Dict[str, Any] = {"set": placed(target), "value": placed(value.text)}
         item.update({k: placed(v) for k, v in more.items()})
         if "atomic" in more:
@@ -163,7 +169,8 @@ class Tiles:
         if where is not None:
             item["where"] = placed(where.text)
         extent = [str(n) for n in shape] or ["1"]
-        self.builder.emit({"op": "map", "index": list(INDEX_NAMES[: max(1, len(shape))]), "extent": extent, "body": [item]})
+        self.builder.emit({"op": "map", "index": list(INDEX_NAMES[: max(1, len(shape))]), "extent": extent,
+                           "body": [item]})
 
     def multiply(self, tile: Tile, dot: Dot) -> None:
         """``tile`` = what the product is added to + the product."""
@@ -196,8 +203,9 @@ def describe(value: Any) -> str:
     if isinstance(value, Tile):
         return "a tile of shape %s" % shape_text(value.shape)
     if isinstance(value, Expr):
-        return "an expression of type %s" % value.dtype if not value.shape else "a tile of shape %s" % shape_text(value.shape)
-    names = {Region: "a slice", Pointer: "a pointer", Param: "a tensor parameter", Dot: "a product", Transposed: "a transposed tile",
+        return "a tile of shape %s" % shape_text(value.shape) if value.shape else "an expression of type %s" % value.dtype
+    names = {Region: "a slice", Pointer: "a pointer", Param: "a tensor parameter", Dot: "a product",
+             Transposed: "a transposed tile",
              types.ModuleType: "the module %s" % getattr(value, "__name__", "")}
     if isinstance(value, BlockPointer):
         return "a block pointer or descriptor"
