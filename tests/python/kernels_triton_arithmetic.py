@@ -88,6 +88,31 @@ def beside_indices(x_ptr, out_ptr, n, BLOCK: tl.constexpr):
     tl.store(out_ptr + 3 * BLOCK + at, tl.cdiv(x, 2))
 
 
+@triton.jit
+def stepped(seed_ptr, out_ptr, n):
+    """A loaded number that grows by the same amount each time wraps in its type."""
+    s = tl.load(seed_ptr)
+    for k in range(n):
+        s += 0x5E3779B9
+        tl.store(out_ptr + k, s >> 16)
+    tl.store(out_ptr + n, s)
+
+
+@triton.jit
+def ragged(x_ptr, begins_ptr, out_ptr, ends_ptr, BLOCK: tl.constexpr):
+    """Rows of many lengths: a loaded place that moves on in a loop."""
+    row = tl.program_id(0)
+    at = tl.load(begins_ptr + row)
+    end = tl.load(begins_ptr + row + 1)
+    acc = tl.zeros([BLOCK], dtype=tl.float32)
+    for _ in range(at, end, BLOCK):
+        places = at + tl.arange(0, BLOCK)
+        acc += tl.load(x_ptr + places, mask=places < end, other=0.0)
+        at += BLOCK
+    tl.store(out_ptr + row, tl.sum(acc, 0))
+    tl.store(ends_ptr + row, at)
+
+
 # -- reductions
 
 

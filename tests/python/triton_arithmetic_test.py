@@ -1,4 +1,4 @@
-"""Numbers in kernels of Triton's style follow Triton's rules: quotients, types, sums, NaN, wide places, values in place."""
+"""Numbers in kernels of Triton's style follow Triton's rules: quotients, types, sums, NaN, places of memory."""
 
 import os
 import sys
@@ -104,6 +104,23 @@ class Types(TritonCase):
                 wanted[1][:4] = 0  # a negative index is a large one there
             for own in self.run_everywhere(kernels.beside_indices, (1,), (x, numpy.zeros(64, dtype), 3), BLOCK=16):
                 numpy.testing.assert_array_equal(own[1], numpy.concatenate(wanted), dtype)
+
+    def test_a_loaded_number_that_grows_wraps(self):
+        for dtype in ("i4", "u4"):
+            steps = wrapped([12345 + k * 0x5E3779B9 for k in range(1, 9)], dtype)
+            for own in self.run_everywhere(kernels.stepped, (1,),
+                                           (numpy.array([12345], dtype), numpy.zeros(9, dtype), 8)):
+                numpy.testing.assert_array_equal(own[1], numpy.concatenate([steps >> 16, steps[-1:]]))
+
+    def test_a_loaded_place_that_moves_on(self):
+        x = self.random.integers(0, 9, 40).astype("f4")
+        for dtype in ("i4", "u4", "i8"):
+            begins = numpy.array([0, 7, 7, 40], dtype)
+            for own in self.run_everywhere(kernels.ragged, (3,),
+                                           (x, begins, numpy.zeros(3, "f4"), numpy.zeros(3, dtype)),
+                                           BLOCK=8):
+                numpy.testing.assert_array_equal(own[2], [x[:7].sum(), 0, x[7:].sum()])
+                numpy.testing.assert_array_equal(own[3], [8, 7, 47])
 
 
 class Reductions(TritonCase):

@@ -1,4 +1,4 @@
-"""Quotients and remainders as Triton has them, towards zero and with the dividend's sign, in the program format's text."""
+"""Quotients and remainders as Triton has them, towards zero and with the dividend's sign; texts of the format."""
 
 from __future__ import annotations
 

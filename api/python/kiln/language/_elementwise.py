@@ -32,8 +32,8 @@ def _abs(t: Reader, x: Any) -> Any:
 
 
 def extreme(t: Reader, op: str, x: Any, y: Any, propagate_nan: Any) -> Any:
-    """The larger (``max``) or smaller (``min``) one. Of a number and a NaN: the NaN with ``PropagateNan.ALL``, and without
-    a word in kernels of ``kiln.language``; the number with ``NONE``, and without a word in Triton's.
+    """The larger (``max``) or smaller (``min``) one. Of a number and a NaN: the NaN with ``PropagateNan.ALL``, and
+    without a word in kernels of ``kiln.language``; the number with ``NONE``, and without a word in Triton's.
     """
     if propagate_nan is not None and not isinstance(propagate_nan, int):
         raise Mistake("propagate_nan=%s" % describe(propagate_nan), "tl.PropagateNan.ALL or tl.PropagateNan.NONE")

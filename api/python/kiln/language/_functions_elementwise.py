@@ -27,8 +27,8 @@ def maximum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
 
 @_language
 def minimum(x: Operand, y: Operand, propagate_nan: Any = None) -> Tensor:
-    """The smaller, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it NaN,
-    in kernels of ``kiln.triton`` the number.
+    """The smaller, elementwise. Of a number and a NaN what ``propagate_nan`` says (``tl.PropagateNan``): without it
+    NaN, in kernels of ``kiln.triton`` the number.
     """
     raise NotImplementedError
 

@@ -23,8 +23,8 @@ def sum(input: Operand, axis: Optional[int] = None, keep_dims: bool = False,
 @_language
 def max(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
         True, keep_dims: bool = False) -> Any:  # noqa: A001
-    """The largest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its
-    own type (bf16 as f32), and where the first one is.
+    """The largest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in
+    its own type (bf16 as f32), and where the first one is.
     """
     raise NotImplementedError
 
@@ -32,8 +32,8 @@ def max(input: Operand, axis: Optional[int] = None, return_indices: bool = False
 @_language
 def min(input: Operand, axis: Optional[int] = None, return_indices: bool = False, return_indices_tie_break_left: bool =
         True, keep_dims: bool = False) -> Any:  # noqa: A001
-    """The smallest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in its
-    own type (bf16 as f32), and where the first one is.
+    """The smallest along ``axis``; NaN wins. Of types narrower than 32 bits as i32 or f32; with ``return_indices`` in
+    its own type (bf16 as f32), and where the first one is.
     """
     raise NotImplementedError
 

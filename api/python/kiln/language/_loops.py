@@ -6,7 +6,7 @@ import ast
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from . import _scan
-from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
+from ._arithmetic import Mistake, advanced, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
 from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, Transposed, index_expr, mentions
 from ._memory import MapScope, Memory, describe
 
@@ -171,7 +171,8 @@ class Loops(Memory):
 
     def _advance(self, node: ast.For, name: str, value: Any) -> Any:
         """The amount by which a number or pointer grows an iteration, if it is the same for all."""
-        if not (isinstance(value, (int, Pointer, BlockPointer)) or (isinstance(value, Expr) and value.dtype == "index" and not value.reads)):
+        if not (isinstance(value, (int, Pointer, BlockPointer))
+                or (isinstance(value, Expr) and value.dtype in ("index", "i32", "u32") and not value.reads)):
             return None
         if isinstance(value, bool):
             return None
@@ -185,6 +186,8 @@ class Loops(Memory):
         if is_number(amount):
             return amount if isinstance(amount, int) else None
         expr = self.expr(amount)
+        if isinstance(value, Expr) and value.dtype != "index" and expr.dtype not in ("index", value.dtype):
+            return None  # the sum has another type
         return expr if expr.dtype not in ("f16", "bf16", "f32", "f64", "bool") and not expr.reads else None
 
     def _grown(self, amount: Any, index: Expr, low: Expr, step: Expr) -> Any:
@@ -204,7 +207,7 @@ class Loops(Memory):
             return BlockPointer(value.param, value.shape, value.strides, offsets, value.block, value.base)
         if isinstance(value, Pointer):
             return Pointer(value.param, self.expr(binary("+", value.offset, index_of(grown(amount)))))
-        return binary("+", value, grown(amount))
+        return advanced(value, grown(amount), is_number(amount) or amount.dtype != "index")
 
     def _leave(self, node: ast.For, before: Dict[str, Any], low: Expr, high: Expr, step: Expr, variable: str) -> None:
         frame = self.frame

@@ -203,7 +203,9 @@ def describe(value: Any) -> str:
     if isinstance(value, Tile):
         return "a tile of shape %s" % shape_text(value.shape)
     if isinstance(value, Expr):
-        return "a tile of shape %s" % shape_text(value.shape) if value.shape else "an expression of type %s" % value.dtype
+        if value.shape:
+            return "a tile of shape %s" % shape_text(value.shape)
+        return "an expression of type %s" % value.dtype
     names = {Region: "a slice", Pointer: "a pointer", Param: "a tensor parameter", Dot: "a product",
              Transposed: "a transposed tile",
              types.ModuleType: "the module %s" % getattr(value, "__name__", "")}
