@@ -324,17 +324,6 @@ def _of_numbers(op: str, x: int, y: int, truncates: bool) -> int:
     return quotient if op == "//" else x - quotient * y
 
 
-def advanced(value: Operand, steps: Operand, own: bool) -> Any:
-    """``value`` plus an index that adds up steps; ``own``: which are of value's type. An integer of a width wraps, and as a place it
-    is what it would be if it did not."""
-    if not own or not isinstance(value, Expr) or value.poly is not None:
-        return binary("+", value, steps)
-    exact: Any = binary("+", cast(value, "index"), steps)
-    made = cast(exact, value.dtype)
-    made.whole = exact.poly
-    return made
-
-
 def power(a: Operand, b: Operand) -> Expr:
     """``a ** b``: products for whole exponents up to 4, else ``pow``."""
     if isinstance(a, Expr) and isinstance(b, int) and 1 <= b <= 4:

@@ -8,7 +8,7 @@ from . import _views
 from ._access import Reader
 from ._arithmetic import Mistake, broadcast, broadcast_shape, cast, shape_text, truth
 from ._expr import Expr, Param, Pointer, Region, Tile
-from ._memory import INDEX_NAMES, describe, placed
+from ._memory import INDEX_NAMES, describe, placed as _put
 from ._operations import operation
 
 _WORDS = {"add": "add", "max": "max", "min": "min", "and": "and", "or": "or", "xor": "xor", "xchg": "exchange"}
@@ -40,18 +40,18 @@ def update(t: Reader, kind: str, pointer: Any, value: Any, mask: Any, compare: A
     offset = broadcast(pointer.offset, shape)
     t.views.saw(_views.Access(param, offset, None, shape, False))
     item: Dict[str, Any] = {
-        "atomic": kind, "to": placed("%s[%s]" % (param.name, offset.text)),
-        "value": placed(broadcast(parts[0], shape).text)}
+        "atomic": kind, "to": _put("%s[%s]" % (param.name, offset.text)),
+        "value": _put(broadcast(parts[0], shape).text)}
     if compare is not None:
-        item["compare"] = placed(broadcast(parts[1], shape).text)
+        item["compare"] = _put(broadcast(parts[1], shape).text)
     if isinstance(condition, Expr):
-        item["where"] = placed(broadcast(condition, shape).text)
+        item["where"] = _put(broadcast(condition, shape).text)
     body = [item]
     made = None
     if t.result_used:
         item["old"] = t.builder.claim("before")
         made = t.builder.alloc(hint, "fragment", param.dtype, shape, True)
-        body.append({"set": placed(made.element(["$%d" % k for k in range(len(shape))])), "value": item["old"]})
+        body.append({"set": _put(made.element(["$%d" % k for k in range(len(shape))])), "value": item["old"]})
     names = list(INDEX_NAMES[: max(1, len(shape))])
     t.builder.emit({"op": "map", "index": names, "extent": [str(n) for n in shape] or ["1"], "body": body})
     return made

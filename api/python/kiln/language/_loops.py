@@ -6,7 +6,7 @@ import ast
 from typing import Any, Callable, Dict, List, Optional, Set, Tuple
 
 from . import _scan
-from ._arithmetic import Mistake, advanced, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
+from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
 from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, Transposed, index_expr, mentions
 from ._memory import MapScope, Memory, describe
 
@@ -207,7 +207,7 @@ class Loops(Memory):
             return BlockPointer(value.param, value.shape, value.strides, offsets, value.block, value.base)
         if isinstance(value, Pointer):
             return Pointer(value.param, self.expr(binary("+", value.offset, index_of(grown(amount)))))
-        return advanced(value, grown(amount), is_number(amount) or amount.dtype != "index")
+        return self.increased(value, grown(amount), is_number(amount) or amount.dtype != "index")
 
     def _leave(self, node: ast.For, before: Dict[str, Any], low: Expr, high: Expr, step: Expr, variable: str) -> None:
         frame = self.frame

@@ -100,6 +100,17 @@ class Tiles:
         self.write(made, expr)
         return made
 
+    def increased(self, value: Any, steps: Any, own: bool) -> Any:
+        """A number plus an index that adds up steps; ``own``: which are of value's type. An integer of a width wraps, and
+        as a place it is what it would be if it did not.
+        """
+        if not own or not isinstance(value, Expr) or value.poly is not None:
+            return binary("+", value, steps)
+        exact: Any = binary("+", cast(value, "index"), steps)
+        made = cast(exact, value.dtype)
+        made.whole = exact.poly
+        return made
+
     # -- writing tiles
 
     def write(self, tile: Tile, value: Any) -> None:
