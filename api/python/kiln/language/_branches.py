@@ -27,7 +27,7 @@ class Frame:
     Attributes:
         carried: names whose values live in a tile of their own for the length of a loop or branch.
         loose: those of them that a branch alone carries: they may become something else in it.
-        gone: names that meant something inside a loop or branch, and why they no longer do.
+        gone: names that meant something inside a loop or branch, and why they no longer do; hints: what to do about it, where that is special.
         borrowed: parameters whose tiles are the caller's: copied before they are changed.
         ends: nothing of the function follows the block that is being read.
         stays: a return here would leave a loop or branch behind which something follows.
@@ -40,6 +40,7 @@ class Frame:
         self.carried: Dict[str, Tile] = {}
         self.loose: Set[str] = set()
         self.gone: Dict[str, str] = {}
+        self.hints: Dict[str, str] = {}
         self.borrowed: Set[str] = set()
         self.result: Any = None
         self.returned = False
@@ -55,6 +56,10 @@ class Side:
 
 class _Unlike(Exception):
     """Why a name's values on two ways have no common one."""
+
+    def __init__(self, told: str, hint: str = "give it values of one shape and element type on both ways") -> None:
+        super().__init__(told)
+        self.hint = hint
 
 
 class Branches(Memory):
@@ -199,7 +204,7 @@ class Branches(Memory):
                 except _Unlike as why:
                     if name == RESULT:
                         raise Mistake("this function returns %s" % why, "return values of one kind on every way") from None
-                    frame.gone[name] = "%s is %s" % (name, why)
+                    frame.gone[name], frame.hints[name] = "%s is %s" % (name, why), why.hint
                 continue
             only = first.get(name, second.get(name))
             if isinstance(only, Tile):
@@ -266,8 +271,8 @@ class Branches(Memory):
     def _joined_pointers(self, name: str, condition: Expr, a: Any, b: Any, sides: Tuple[Side, Side], computed: bool) -> Any:
         one, other = (x if isinstance(x, Pointer) else Pointer(x, index_expr(0, STATIC)) for x in (a, b))
         if one.param is not other.param or isinstance(a, Param) and a.mode == "axes" or isinstance(b, Param) and b.mode == "axes":
-            raise _Unlike("a pointer to %s in one branch of an if and to %s in the other: load in each branch, and use what was loaded behind it"
-                          % (one.param.name, other.param.name))
+            raise _Unlike("a pointer to %s in one branch of an if and to %s in the other" % (one.param.name, other.param.name),
+                          "load in each branch, and use behind it what was loaded")
         self.use_flat(one.param)
         return Pointer(one.param, self._joined_place(name + "_at", condition, one.offset, other.offset, sides, computed))
 

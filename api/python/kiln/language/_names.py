@@ -51,9 +51,7 @@ class Names(Loops):
         carried = frame.carried.get(name)
         if carried is not None and self.scope is None:
             shape, dtype = _type_of(value)
-            other = shape not in (None, ()) and not same_shape(shape, carried.shape) or (dtype not in (None, carried.dtype) and not is_number(value))
-            other = other or shape is None and not is_number(value)
-            if not other:
+            if is_number(value) or shape is not None and same_shape(shape, carried.shape) and dtype in (None, carried.dtype):
                 self._set_carried(name, carried, value)
                 return
             if name not in frame.loose:
@@ -65,6 +63,7 @@ class Names(Loops):
         frame.names[name] = self.owned(value, name)
         frame.borrowed.discard(name)
         frame.gone.pop(name, None)
+        frame.hints.pop(name, None)
 
     def _set_carried(self, name: str, carried: Tile, value: Any) -> None:
         """Into the tile that a loop or branch keeps for the name."""

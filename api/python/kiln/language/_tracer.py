@@ -251,7 +251,7 @@ class Tracer(Names):
         if node.id in frame.names:
             return self._captured(frame.names[node.id])
         if node.id in frame.gone:
-            raise Mistake(frame.gone[node.id], "set it before the loop or branch")
+            raise Mistake(frame.gone[node.id], frame.hints.get(node.id, "set it before the loop or branch"))
         try:
             return self._captured(frame.source.lookup(node.id))
         except LookupError:
