@@ -8,7 +8,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from . import _scan
 from ._arithmetic import Mistake, as_dim, binary, ceildiv, constant, index_of, is_number
 from ._branches import Branches
-from ._expr import ELEMENT, BlockPointer, Expr, Pointer, Tile, Transposed, index_expr, mentions
+from ._expr import ELEMENT, BlockPointer, Expr, Param, Pointer, Tile, Transposed, index_expr, mentions
 from ._memory import MapScope, describe
 from ._predication import declared
 
@@ -40,6 +40,7 @@ class Loops(Branches):
 
     bind: Callable[[ast.AST, Any], None]
     eval: Callable[[ast.AST], Any]
+    moved_pointer: Callable[[Any, Any], Pointer]
 
     def loop(self, node: ast.For, over: Any) -> None:
         """One loop of any kind. What stands behind it in its own body is no end of the function."""
@@ -120,7 +121,7 @@ class Loops(Branches):
     def _enter(self, node: ast.For, low: Expr, index: Expr, step: Expr) -> Dict[str, Any]:
         """Prepares the names that the body changes; gives what is needed to leave again."""
         frame = self.frame
-        before: Dict[str, Any] = {"names": dict(frame.names), "carried": dict(frame.carried), "loose": set(frame.loose), "steps": {}}
+        before: Dict[str, Any] = {"carried": dict(frame.carried), "loose": set(frame.loose), "steps": {}, "first": {}}
         for name in _scan.assigned(node.body):
             if name not in frame.names:
                 continue
@@ -134,9 +135,11 @@ class Loops(Branches):
                     frame.names[name] = frame.carried[name]
                 frame.loose.discard(name)
                 continue
+            if isinstance(value, Param) and value.mode != "axes" and _scan.step_of(node.body, name) is not None:
+                value = frame.names[name] = self.moved_pointer(value, 0)
             advance = self._advance(node, name, value)
             if advance is not None:
-                before["steps"][name] = advance
+                before["steps"][name], before["first"][name] = advance, value
                 frame.names[name] = self.advanced(value, advance, lambda amount: self._grown(amount, index, low, step))
             elif isinstance(value, Tile):
                 if value.by_value:
@@ -234,7 +237,7 @@ class Loops(Branches):
         for name, value in list(frame.names.items()):
             if name in before["steps"]:
                 trips = binary("max", ceildiv(binary("-", high, low), step), 0)
-                frame.names[name] = self.advanced(before["names"][name], before["steps"][name], lambda amount, n=trips: binary("*", amount, n))
+                frame.names[name] = self.advanced(before["first"][name], before["steps"][name], lambda amount, n=trips: binary("*", amount, n))
             elif self._names_variable(value, variable):
                 del frame.names[name]
                 frame.gone[name] = "%s is known only inside the loop that sets it" % name
