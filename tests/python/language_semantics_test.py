@@ -154,6 +154,134 @@ def turned_in_place(X, Y):
     Y[0:16, 0:16] = x
 
 
+@tl.kernel
+def copies_behind_a_loop(X, Y, n: tl.int32):
+    o = tl.arange(0, 8)
+    s, m, acc, u = 0.0, float("-inf"), tl.zeros([8], tl.float32), tl.load(X)
+    for k in range(n):
+        s = s * 2 + tl.load(X + k)
+        m = tl.maximum(m, tl.max(tl.load(X + o)))
+        acc = acc * 2 + tl.load(X + o)
+        last = tl.load(X + k)
+    t, old = s, acc
+    t += 1
+    acc += 1
+    if n > 1:
+        for k in range(n):
+            u = u * 3 + k
+    keep = u
+    keep += u
+    before = m
+    m *= 2.0
+    tl.store(Y + o, old)
+    tl.store(Y + 8 + o, acc)
+    for k, value in ((0, s), (1, t), (2, u), (3, keep), (4, before), (5, m), (6, last)):
+        tl.store(Y + 16 + k, value)
+
+
+@tl.kernel
+def loops_in_both_branches(X, Y, n: tl.int32):
+    p, o = tl.program_id(0), tl.arange(0, 4)
+    s, m = 0.0, float("-inf")
+    if p == 0:
+        for i in range(n):
+            s += tl.load(X + i)
+            m = tl.maximum(m, tl.max(tl.load(X + i * 4 + o)))
+    else:
+        for i in range(n - 1):
+            s += 2.0 * tl.load(X + i)
+            m = tl.maximum(m, tl.max(tl.load(X + i * 4 + o)))
+    tl.store(Y + p * 2, s)
+    tl.store(Y + p * 2 + 1, m)
+
+
+@tl.kernel
+def tuples_are_values(X, Y):
+    o = tl.arange(0, 8)
+    v = tl.load(X + o)
+    best, alt = v * 0, v
+    pair = (v, [v * 2, tl.arange(0, 8)])
+    v += 1
+    for k in range(3):
+        kept = (best, alt)
+        best = best + alt
+        alt = kept[0] + k
+        tl.store(Y + (3 + k) * 8 + o, kept[1] + best)
+    tl.store(Y + o, pair[0])
+    tl.store(Y + 8 + o, pair[1][0] + pair[1][1])
+    tl.store(Y + 16 + o, v)
+
+
+@tl.kernel
+def exchanged_in_memory(X, Y):
+    x = tl.alloc_shared([8, 8], dtype=tl.float32)
+    x[:, :] = X[0:8, 0:8]
+    x[0, 0], x[1, 1] = x[1, 1], x[0, 0]
+    x[0:1, 2:4], x[0:1, 4:6] = x[0:1, 4:6], x[0:1, 2:4]
+    Y[0:8, 0:8] = x
+
+
+@tl.kernel
+def turned_before_it_changes(X, Y):
+    i, j = tl.arange(0, 8)[:, None], tl.arange(0, 8)[None, :]
+    x = tl.load(X + i * 8 + j)
+    z = tl.zeros([8, 8], tl.float32)
+    first = tl.trans(x)
+    for k in range(3):
+        y = tl.trans(x)
+        x = x * 2
+        z = z + y
+    x += 1
+    tl.store(Y + i * 8 + j, z + x * 100 + first * 10000)
+
+
+@tl.kernel
+def pointed_before_it_changes(X, I, Y):
+    o = tl.arange(0, 8)
+    index, base = tl.load(I + o), X + 0
+    there = base + index
+    index += 1
+    for k in range(2):
+        here = base + index
+        index += 2
+        tl.store(Y + (2 + k) * 8 + o, tl.load(here) + tl.load(there))
+    tl.store(Y + o, tl.load(there))
+    tl.store(Y + 8 + o, tl.load(base + index))
+
+
+@tl.jit
+def bump(P):
+    tl.atomic_add(P, 1)
+    return 2
+
+
+@tl.kernel
+def steps_that_do_something(P, Y, n: tl.int32):
+    c, s = 0, 0
+    for i in range(n):
+        c += tl.atomic_add(P, 1)
+        s += bump(P + 1)
+    tl.store(Y, c)
+    tl.store(Y + 1, s)
+
+
+@tl.kernel
+def steps_that_are_loaded(X, Step, Y, n: tl.int32):
+    at = X
+    for i in range(n):
+        tl.store(Y + i, tl.load(at))
+        at += tl.load(Step)
+    total = 0
+    for i in range(n):
+        total += tl.cdiv(n, 2)
+    tl.store(Y + n, total)
+
+
+@tl.kernel
+def counted_by_an_index(P, Y: tl.Buffer[4, tl.int32]):
+    Y[tl.atomic_add(P, 1)] += 5
+
+
 class Meaning(LanguageCase):
     def run_everywhere(self, kernel, *arguments, outputs, wanted, tolerance=1e-4, **keywords):
         for device in DEVICES:
@@ -206,6 +334,54 @@ class Meaning(LanguageCase):
         early = x * 2
         early[32:] = 0
         self.run_everywhere(leaves_early, x, y, 2, outputs=[y], wanted=[early])
+
+    def test_loops_in_both_branches(self):
+        x, y = -numpy.arange(12, dtype="f4"), numpy.zeros((2, 2), "f4")
+        self.run_everywhere(loops_in_both_branches[(2,)], x, y, 3, outputs=[y], wanted=[[[-3, 0], [-2, 0]]])
+
+    def test_steps(self):
+        for device in DEVICES:
+            p, y = numpy.zeros(2, "i4"), numpy.zeros(2, "i4")
+            steps_that_do_something[(1,)](p, y, 4, device=device)
+            numpy.testing.assert_array_equal(numpy.concatenate([p, y]), [4, 4, 6, 8], device)
+            x, y = numpy.arange(20, dtype="f4"), numpy.zeros(5, "f4")
+            steps_that_are_loaded[(1,)](x, numpy.array([3], "i4"), y, 4, device=device)
+            numpy.testing.assert_array_equal(y, [0, 3, 6, 9, 8], device)
+            p, y = numpy.ones(1, "i4"), numpy.arange(4, dtype="i4")
+            counted_by_an_index[(1,)](p, y, device=device)
+            numpy.testing.assert_array_equal(numpy.concatenate([p, y]), [2, 0, 6, 2, 3], device)
+
+    def test_names_hold_what_they_were_given(self):
+        x = numpy.arange(1, 9, dtype="f4")
+        for n in (1, 3):
+            s, acc, u = 0, 0 * x, x[0]
+            for k in range(n):
+                s, acc = s * 2 + x[k], acc * 2 + x
+            for k in range(n if n > 1 else 0):
+                u = u * 3 + k
+            wanted = list(acc) + list(acc + 1) + [s, s + 1, u, 2 * u, 8, 16, x[n - 1]]
+            for device in DEVICES:
+                y = numpy.zeros(23, "f4")
+                copies_behind_a_loop[(1,)](x, y, n, device=device)
+                numpy.testing.assert_array_equal(y, wanted, device)
+        best, alt, rows = 0 * x, x, []
+        for k in range(3):
+            best, alt, kept = best + alt, best + k, alt
+            rows.append(kept + best)
+        wanted = numpy.concatenate([x, x * 2 + numpy.arange(8), x + 1] + rows)
+        y = numpy.zeros(48, "f4")
+        self.run_everywhere(tuples_are_values[(1,)], x, y, outputs=[y], wanted=[wanted])
+
+    def test_names_that_follow_a_tile(self):
+        x = self.normals(8, 8)
+        y, wanted = numpy.zeros_like(x), x.copy()
+        wanted[0, 0], wanted[1, 1] = x[1, 1], x[0, 0]
+        wanted[0, 2:4], wanted[0, 4:6] = x[0, 4:6], x[0, 2:4]
+        self.run_everywhere(exchanged_in_memory, x, y, outputs=[y], wanted=[wanted])
+        self.run_everywhere(turned_before_it_changes[(1,)], x, y, outputs=[y], wanted=[7 * x.T + 100 * (8 * x + 1) + 10000 * x.T], tolerance=1e-3)
+        x, index, y = self.normals(20), self.random.permutation(8).astype("i4"), numpy.zeros(32, "f4")
+        wanted = numpy.concatenate([x[index], x[index + 5], x[index + 1] + x[index], x[index + 3] + x[index]])
+        self.run_everywhere(pointed_before_it_changes[(1,)], x, index, y, outputs=[y], wanted=[wanted])
 
     def test_values_and_calls(self):
         x = self.normals(64)

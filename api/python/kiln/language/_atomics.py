@@ -50,11 +50,12 @@ def update(t: Reader, kind: str, pointer: Any, value: Any, mask: Any, compare: A
     made = None
     if t.result_used:
         item["old"] = t.builder.claim("before")
-        made = t.builder.alloc(hint, "fragment", param.dtype, shape, True)
+        # One thread updates a single element, and all of them get what it was: by way of shared memory.
+        made = t.builder.alloc(hint, "fragment" if shape else "shared", param.dtype, shape, bool(shape))
         body.append({"set": _put(made.element(["$%d" % k for k in range(len(shape))])), "value": item["old"]})
     names = list(INDEX_NAMES[: max(1, len(shape))])
     t.builder.emit({"op": "map", "index": names, "extent": [str(n) for n in shape] or ["1"], "body": body})
-    return made
+    return made if made is None or shape else t.tile(made.read(), hint, "fragment")
 
 
 def _checked(sem: Any, scope: Any) -> None:

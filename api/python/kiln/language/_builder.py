@@ -162,6 +162,10 @@ class Builder:
     def close(self) -> None:
         self._bodies.pop()
 
+    def append(self, statements: List[Dict[str, Any]]) -> None:
+        """Statements that were read elsewhere, each with its place."""
+        self._bodies[-1] += statements
+
     @property
     def depth(self) -> int:
         return len(self._bodies)

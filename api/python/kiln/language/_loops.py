@@ -1,14 +1,16 @@
-"""Loops and branches: what a name means when control flow meets."""
+"""Loops: what a name means in an iteration, and behind the last one."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Callable, Dict, List, Optional, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _scan
-from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
-from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, Transposed, index_expr, mentions
-from ._memory import MapScope, Memory, describe
+from ._arithmetic import Mistake, as_dim, binary, ceildiv, constant, index_of, is_number
+from ._branches import Branches
+from ._expr import ELEMENT, BlockPointer, Expr, Param, Pointer, Tile, Transposed, index_expr, mentions
+from ._memory import MapScope, describe
+from ._predication import declared
 
 
 class Range:
@@ -30,30 +32,24 @@ class Parallel:
         self.extents = extents
 
 
-class Frame:
-    """The names of one function that is being read."""
-
-    def __init__(self, source: Any) -> None:
-        self.source = source
-        self.names: Dict[str, Any] = {}
-        self.carried: Dict[str, Tile] = {}   # names whose values live in a tile of their own for the length of a loop
-        self.gone: Dict[str, str] = {}       # names that meant something inside a loop or branch, and why they no longer do
-        self.borrowed: Set[str] = set()      # parameters whose tiles are the caller's: copied before they are changed
-        self.result: Any = None
-        self.returned = False
-
-
 _TRIPS_MAX = 4096  # iterations of a loop that is run while the kernel is read
 
 
-class Loops(Memory):
-    """The part of the tracer for ``for`` and ``if``."""
+class Loops(Branches):
+    """The part of the tracer for ``for``."""
 
-    frame: Frame
-
-    # -- for
+    bind: Callable[[ast.AST, Any], None]
+    eval: Callable[[ast.AST], Any]
+    moved_pointer: Callable[[Any, Any], Pointer]
 
     def loop(self, node: ast.For, over: Any) -> None:
+        """One loop of any kind. What stands behind it in its own body is no end of the function."""
+        frame = self.frame
+        ends, frame.ends = frame.ends, False
+        self._loop(node, over)
+        frame.ends = ends
+
+    def _loop(self, node: ast.For, over: Any) -> None:
         if node.orelse:
             self.fail("for … else is not supported in a kernel", node.orelse[0], "write the else part behind the loop")
         if isinstance(over, Parallel):
@@ -69,6 +65,8 @@ class Loops(Memory):
         if len(values) > _TRIPS_MAX:
             raise Mistake("%d iterations are too many to write out" % len(values), "use range")
         for value in values:
+            if self.frame.returned:
+                break
             self.bind(node.target, value)
             self.block(node.body)
         return None
@@ -103,19 +101,27 @@ class Loops(Memory):
         statement["body"] = body
         self.builder.emit(statement)
         self.builder.open(body)
-        self.bind(node.target, index)
-        self.block(node.body)
+        self._body(node, [(node.target, index)])
         self.builder.close()
         if over.kind == "serial" and any(s["op"] == "gemm" for s in body):
             statement["kind"] = "pipelined"  # changes no meaning, and lets lowering fetch ahead
-        if not statement["body"]:
-            statement["body"] = [{"op": "sync"}]
-        self._leave(node, before, low, high, step, variable)
+        self._leave(node, before, low, high, step, variable, body)
+        if not body:
+            body.append({"op": "sync"})
+
+    def _body(self, node: ast.For, indices: List[Tuple[ast.AST, Expr]]) -> None:
+        """Reads an iteration that is one of many: nothing leaves it."""
+        frame = self.frame
+        stays, frame.stays = frame.stays, True
+        for target, index in indices:
+            self.bind(target, index)
+        self.block(node.body)
+        frame.stays = stays
 
     def _enter(self, node: ast.For, low: Expr, index: Expr, step: Expr) -> Dict[str, Any]:
         """Prepares the names that the body changes; gives what is needed to leave again."""
         frame = self.frame
-        before: Dict[str, Any] = {"names": dict(frame.names), "carried": dict(frame.carried), "steps": {}}
+        before: Dict[str, Any] = {"carried": dict(frame.carried), "loose": set(frame.loose), "steps": {}, "first": {}}
         for name in _scan.assigned(node.body):
             if name not in frame.names:
                 continue
@@ -124,39 +130,43 @@ class Loops(Memory):
                 frame.carried.pop(name, None)
                 continue
             if name in frame.carried:
+                if value is not frame.carried[name]:
+                    self.write(frame.carried[name], value)
+                    frame.names[name] = frame.carried[name]
+                frame.loose.discard(name)
                 continue
+            if isinstance(value, Param) and value.mode != "axes" and _scan.step_of(node.body, name) is not None:
+                value = frame.names[name] = self.moved_pointer(value, 0)
             advance = self._advance(node, name, value)
             if advance is not None:
-                before["steps"][name] = advance
+                before["steps"][name], before["first"][name] = advance, value
                 frame.names[name] = self.advanced(value, advance, lambda amount: self._grown(amount, index, low, step))
             elif isinstance(value, Tile):
                 if value.by_value:
-                    frame.carried[name] = self._own(name, value)
+                    frame.carried[name] = self.separate(name, value)
             elif is_number(value) or isinstance(value, Expr):
                 frame.names[name] = frame.carried[name] = self._carrier(node, name, value)
             elif isinstance(value, Transposed):
-                frame.names[name] = frame.carried[name] = self.tile(self.expr(value), name)
+                frame.names[name] = frame.carried[name] = self._made(self.expr(value), name)
             elif isinstance(value, (Pointer, BlockPointer)):
                 self.fail("the pointer %s changes in this loop in a way that is not followed" % name, node,
                           "advance it once an iteration by the same amount: %s += step" % name)
-            elif _scan.read_before_assigned(node.body, name):
-                self.fail("%s changes in this loop, and is %s" % (name, describe(value)), node, "a loop changes numbers, tiles and pointers")
+            elif isinstance(value, (tuple, list)) or _scan.read_before_assigned(node.body, name):
+                self.fail("%s changes in this loop, and is %s" % (name, describe(value)), node, "a loop changes numbers, tiles and pointers: give each part a name of its own")
         return before
-
-    def _own(self, name: str, value: Tile) -> Tile:
-        """The tile of a name that is about to be changed: its own, not the caller's."""
-        if name in self.frame.borrowed or value.aliased:
-            self.frame.borrowed.discard(name)
-            value = self.frame.names[name] = self.tile(value.read(), name)
-            value.fresh = False
-        return value
 
     def _carrier(self, node: ast.For, name: str, value: Any) -> Tile:
         """A tile for a number that the loop changes."""
         expr = self.expr(value)
         if expr.dtype == "index" and is_number(value) and self._becomes_float(node.body, name):
             expr = constant(float(value))
-        return self.tile(expr, name)
+        return self._made(expr, name)
+
+    def _made(self, value: Expr, name: str) -> Tile:
+        """A tile that this name alone means: another name that takes the value copies it."""
+        made = self.tile(value, name)
+        made.fresh = False
+        return made
 
     def _becomes_float(self, body: List[ast.stmt], name: str) -> bool:
         """Whether an integer's later values are floats, as far as syntax tells: a float literal, a division, a function."""
@@ -180,8 +190,8 @@ class Loops(Memory):
         changing = set(_scan.assigned(node.body)) | {getattr(node.target, "id", "")}
         if step is None or _scan.read(step) & changing:
             return None
-        amount = self.eval(step)
-        if isinstance(value, BlockPointer):
+        amount = self._read_ahead(step)
+        if amount is None or isinstance(value, BlockPointer):
             return amount
         if is_number(amount):
             return amount if isinstance(amount, int) else None
@@ -189,6 +199,20 @@ class Loops(Memory):
         if isinstance(value, Expr) and value.dtype != "index" and expr.dtype not in ("index", value.dtype):
             return None  # the sum has another type
         return expr if expr.dtype not in ("f16", "bf16", "f32", "f64", "bool") and not expr.reads else None
+
+    def _read_ahead(self, step: ast.expr) -> Any:
+        """A step's value in front of the loop, which reads it again; None where it does more than compute and load numbers."""
+        body: List[Dict[str, Any]] = []
+        launch, tiles = self.builder.launch, len(self.builder.tiles)
+        allocs = len(launch.allocs)
+        self.builder.open(body)
+        amount = self.eval(step)
+        self.builder.close()
+        if len(self.builder.tiles) > tiles or any(statement["op"] != "let" for statement in body):
+            del self.builder.tiles[tiles:], launch.allocs[allocs:]
+            return None
+        self.builder.append(body)
+        return amount
 
     def _grown(self, amount: Any, index: Expr, low: Expr, step: Expr) -> Any:
         """What steps of ``amount`` add up to when a loop from ``low`` by ``step`` is at ``index``."""
@@ -209,18 +233,34 @@ class Loops(Memory):
             return Pointer(value.param, self.expr(binary("+", value.offset, index_of(grown(amount)))))
         return self.increased(value, grown(amount), is_number(amount) or amount.dtype != "index")
 
-    def _leave(self, node: ast.For, before: Dict[str, Any], low: Expr, high: Expr, step: Expr, variable: str) -> None:
+    def _leave(self, node: ast.For, before: Dict[str, Any], low: Expr, high: Expr, step: Expr, variable: str, body: List[Dict[str, Any]]) -> None:
         frame = self.frame
-        frame.carried = before["carried"]
+        frame.carried, frame.loose = before["carried"], before["loose"]
+        local = declared(body)
         for name, value in list(frame.names.items()):
             if name in before["steps"]:
                 trips = binary("max", ceildiv(binary("-", high, low), step), 0)
-                frame.names[name] = self.advanced(before["names"][name], before["steps"][name], lambda amount, n=trips: binary("*", amount, n))
+                frame.names[name] = self.advanced(before["first"][name], before["steps"][name], lambda amount, n=trips: binary("*", amount, n))
             elif self._names_variable(value, variable):
                 del frame.names[name]
                 frame.gone[name] = "%s is known only inside the loop that sets it" % name
+            elif any(self._names_variable(value, word) for word in local):
+                self._last(node, name, value, body)
+
+    def _last(self, node: ast.For, name: str, value: Any, body: List[Dict[str, Any]]) -> None:
+        """Behind the loop a name has what the last iteration gave it."""
+        frame = self.frame
+        if isinstance(value, Expr) and _scan.read_outside(frame.source.tree, node, name):
+            self.builder.open(body)
+            frame.names[name] = self._made(value, name)
+            self.builder.close()
+        else:
+            del frame.names[name]
+            frame.gone[name] = "%s is known only inside the loop that sets it" % name
 
     def _names_variable(self, value: Any, variable: str) -> bool:
+        if isinstance(value, (tuple, list)):
+            return any(self._names_variable(part, variable) for part in value)
         parts = [value.offset] if isinstance(value, Pointer) else value.offsets + [value.base] if isinstance(value, BlockPointer) else [value]
         for part in parts:
             if isinstance(part, Expr) and (part.poly.mentions(variable) if part.poly is not None else mentions(part.text, variable)):
@@ -235,15 +275,12 @@ class Loops(Memory):
         if self.scope is not None:
             self.fail("an elementwise loop inside an elementwise loop", node, "name all indices in one: for i, j in T.Parallel(m, n)")
 
-
         names = [self.builder.claim(getattr(t, "id", "i")) for t in targets]
         extents = tuple(as_dim(e) for e in over.extents)
         before = dict(self.frame.names)
         self.scope = MapScope(names, extents)
         try:
-            for target, name in zip(targets, names):
-                self.bind(target, index_expr(name, ELEMENT))
-            self.block(node.body)
+            self._body(node, [(target, index_expr(name, ELEMENT)) for target, name in zip(targets, names)])
             items = self.scope.items
         finally:
             self.scope = None
@@ -256,94 +293,3 @@ class Loops(Memory):
                     self.frame.gone[name] = "%s is known only inside the elementwise loop that sets it" % name
         if items:
             self.builder.emit({"op": "map", "index": names, "extent": [str(e) for e in extents], "body": items})
-
-    # -- if
-
-    def branch(self, node: ast.If, condition: Expr) -> None:
-        """An ``if`` that is decided when the kernel is compiled or runs, the same for the whole block."""
-        if self.scope is not None:
-            return self._guarded(node, condition)
-        if condition.shape or condition.level == ELEMENT:
-            raise Mistake("an if on the elements of a tile", "tl.where(condition, a, b) chooses elementwise")
-        if condition.level == STATIC and not self.builder.is_bound(condition.text):
-            chosen = self.builder.tunable("choice", "1 if %s else 0" % condition.text)
-            condition = Expr("bool", "%s == 1" % chosen, (), STATIC)
-        frame = self.frame
-        start, carried = dict(frame.names), dict(frame.carried)
-        for name, value in start.items():
-            if isinstance(value, Tile) and value.by_value and name in _scan.assigned(node.body + node.orelse):
-                frame.carried.setdefault(name, self._own(name, value))
-                start[name] = frame.names[name]
-        then = self._side(node.body, condition.text, condition.level == STATIC)
-        first, frame.names = frame.names, dict(start)
-        for name, value in first.items():
-            if isinstance(value, Tile) and value.by_value and start.get(name) is not value:
-                frame.carried[name] = value
-                if name in start and (is_number(start[name]) or isinstance(start[name], Expr)):
-                    frame.names[name] = start[name]
-        otherwise = self._side(node.orelse, "!(%s)" % condition.text, condition.level == STATIC, first, start)
-        second, frame.carried = frame.names, carried
-        statement: Dict[str, Any] = {"op": "if", "condition": condition.text, "then": then}
-        if otherwise:
-            statement["else"] = otherwise
-        if then or otherwise:
-            if not then:
-                statement["then"] = [{"op": "sync"}]
-            self.builder.emit(statement)
-        frame.names = {name: self._merged(name, condition, first, second) for name in list(first) + [n for n in second if n not in first]}
-        frame.names = {name: value for name, value in frame.names.items() if value is not _GONE}
-        for name in set(first) | set(second):
-            if name not in frame.names:
-                frame.gone[name] = "%s is set in one branch of an if only, or differently in both" % name
-
-    def _side(self, body: List[ast.stmt], condition: str, static: bool, first: Optional[Dict[str, Any]] = None,
-              start: Optional[Dict[str, Any]] = None) -> List[Dict[str, Any]]:
-        statements: List[Dict[str, Any]] = []
-        self.builder.open(statements)
-        if static:
-            self.builder.push_condition(condition)
-        assigned = _scan.assigned(body)
-        for name, value in (first or {}).items():
-            initial = (start or {}).get(name)
-            if isinstance(value, Tile) and value.by_value and name not in assigned and value is not initial \
-                    and (is_number(initial) or isinstance(initial, Expr)):
-                self.write(value, initial)
-                self.frame.names[name] = value
-        self.block(body)
-        if static:
-            self.builder.pop_condition()
-        self.builder.close()
-        return statements
-
-    def _merged(self, name: str, condition: Expr, first: Dict[str, Any], second: Dict[str, Any]) -> Any:
-        """What a name means behind an if."""
-        a, b = first.get(name, _GONE), second.get(name, _GONE)
-        if a is b or b is _GONE or a is _GONE:
-            return a if a is b or b is _GONE and isinstance(a, Tile) else b if a is _GONE and isinstance(b, Tile) else _GONE
-        plain = [is_number(x) or (isinstance(x, Expr) and not x.reads) for x in (a, b)]
-        if not all(plain):
-            try:
-                return a if a == b else _GONE
-            except Exception:  # noqa: BLE001 - values of any type, with any notion of equality
-                return _GONE
-        if is_number(a) and is_number(b) and a == b and type(a) is type(b):
-            return a
-        merged = where(condition, a, b)
-        if condition.level == STATIC and isinstance(merged, Expr) and merged.dtype == "index" and not merged.shape and merged.level == STATIC:
-            return index_expr(self.builder.tunable(name, merged.text), STATIC)
-        return merged
-
-    def _guarded(self, node: ast.If, condition: Expr) -> None:
-        """Inside an elementwise loop: assignments under a condition."""
-        assert self.scope is not None
-        for side, test in ((node.body, condition), (node.orelse, cast(Expr("bool", "!(%s)" % condition.text, (), ELEMENT), "bool"))):
-            self.scope.conditions.append(test)
-            self.block(side)
-            self.scope.conditions.pop()
-
-
-class _Gone:
-    pass
-
-
-_GONE: Any = _Gone()

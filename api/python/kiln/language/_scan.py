@@ -61,12 +61,23 @@ def _surely_assigned(body: List[ast.stmt]) -> Set[str]:
     return found
 
 
-def read_outside(function: ast.FunctionDef, loop: ast.stmt, name: str) -> bool:
-    """Whether ``name`` is read behind the loop, or elsewhere in a loop around it."""
-    inside = {id(n) for n in ast.walk(loop)}
-    around = [n for n in ast.walk(function) if isinstance(n, (ast.For, ast.While)) and n is not loop and id(loop) in {id(m) for m in ast.walk(n)}]
+def returns(nodes: Nodes) -> bool:
+    """Whether a return stands there. (A kernel has no functions inside it.)"""
+    return any(isinstance(node, ast.Return) for node in _walk(nodes))
+
+
+def calls(nodes: Nodes) -> bool:
+    """Whether something is called there: only a call can change memory."""
+    return any(isinstance(node, ast.Call) for node in _walk(nodes))
+
+
+def read_outside(function: ast.FunctionDef, statement: ast.stmt, name: str) -> bool:
+    """Whether ``name`` is read behind a loop or branch, or elsewhere in a loop around it."""
+    inside = {id(n) for n in ast.walk(statement)}
+    around = [n for n in ast.walk(function) if isinstance(n, (ast.For, ast.While)) and id(n) not in inside
+              and inside & {id(m) for s in n.body for m in ast.walk(s) if isinstance(m, ast.stmt)}]
     again = {id(m) for n in around for m in ast.walk(n)}
-    end = loop.end_lineno or loop.lineno
+    end = statement.end_lineno or statement.lineno
     for node in ast.walk(function):
         if id(node) in inside or not isinstance(node, (ast.Name, ast.AugAssign)):
             continue

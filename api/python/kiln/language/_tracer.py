@@ -7,12 +7,14 @@ import types
 from typing import Any, Callable, Dict, List, Optional, Tuple
 
 from . import _scan
-from ._arithmetic import Mistake, as_dim, binary, invert, is_number, logical, negate, same_shape, truth, where
+from ._arithmetic import Mistake, binary, index_of, invert, is_number, logical, negate, same_shape, truth, where
+from ._branches import RESULT, Frame
 from ._builder import Builder
 from ._errors import KernelError, nearest
-from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Dot, Expr, Param, Pointer, Region, Tile, Transposed, index_expr
-from ._loops import Frame, Loops, Parallel, Range
+from ._expr import STATIC, BlockPointer, Dot, Expr, Param, Pointer, Region, Tile, Transposed
 from ._memory import MapScope, describe
+from ._names import Names
+from ._predication import changed
 from ._source import Source
 from ._views import Views
 from ._options import Option, OptionType
@@ -42,7 +44,7 @@ _UNSUPPORTED = {
 }
 
 
-class Tracer(Loops):
+class Tracer(Names):
     """Reads one kernel.
 
     Attributes:
@@ -88,7 +90,7 @@ class Tracer(Loops):
         finally:
             self.frames.pop()
             self.product_names = outer
-        return frame.result
+        return frame.names.get(RESULT, frame.result)
 
     def inline(self, function: types.FunctionType, args: List[Any], kwargs: Dict[str, Any]) -> Any:
         """A call of another function: its body is read here."""
@@ -110,19 +112,23 @@ class Tracer(Loops):
     # -- statements
 
     def block(self, body: List[ast.stmt]) -> None:
+        frame = self.frame
+        ends = frame.ends
         for position, statement in enumerate(body):
-            if self.frame.returned:
+            if frame.returned:
                 return
-            outer = self.builder.place
-            self.builder.place = self.frame.source.place(statement)
+            outer, rest = self.builder.place, body[position + 1:]
+            self.builder.place = frame.source.place(statement)
+            frame.ends = ends and all(isinstance(s, ast.Return) for s in rest) and (not rest or isinstance(statement, ast.With))
             try:
-                if self._leaves_early(statement, body[position + 1:]):
-                    return
+                if ends and isinstance(statement, ast.If) and _scan.returns(statement):
+                    frame.ends = True
+                    return self.leaving(statement, truth(self._known_or_operand(self.eval(statement.test))), rest)
                 self._statement(statement)
             except Mistake as mistake:
-                raise KernelError(mistake.message, self.frame.source.place(statement), mistake.hint) from None
+                raise KernelError(mistake.message, frame.source.place(statement), mistake.hint) from None
             finally:
-                self.builder.place = outer
+                self.builder.place, frame.ends = outer, ends
 
     def _statement(self, node: ast.stmt) -> None:
         kind = type(node).__name__
@@ -131,16 +137,6 @@ class Tracer(Loops):
             message, hint = _UNSUPPORTED.get(kind, ("%s" % kind, ""))
             self.fail("%s is not supported in a kernel" % message, node, (isinstance(node, ast.While) and _scan.instead_of_while(node)) or hint)
         reader(node)
-
-    def _leaves_early(self, node: ast.stmt, rest: List[ast.stmt]) -> bool:
-        """``if condition: return``: the rest stands under the opposite condition."""
-        if not (isinstance(node, ast.If) and node.body and isinstance(node.body[-1], ast.Return) and node.body[-1].value is None and not node.orelse):
-            return False
-        condition = truth(self.operand(self.eval(node.test)))
-        if isinstance(condition, bool) or len(self.frames) > 1:
-            return False
-        self.branch(ast.copy_location(ast.If(test=node.test, body=node.body[:-1] or [ast.copy_location(ast.Pass(), node)], orelse=rest), node), condition)
-        return True
 
     def read_Expr(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):
@@ -155,10 +151,7 @@ class Tracer(Loops):
     def read_Return(self, node: ast.Return) -> None:
         if node.value is not None and len(self.frames) == 1 and not (isinstance(node.value, ast.Constant) and node.value.value is None):
             self.fail("a kernel returns nothing", node, "store the result into a parameter")
-        if self.builder.depth > 1 and len(self.frames) == 1 and self.builder.launches:
-            self.fail("return inside a loop or branch", node, "put the rest of the kernel under the opposite if")
-        self.frame.result = None if node.value is None else self.eval(node.value)
-        self.frame.returned = True
+        self.returns(node, None if node.value is None else self.eval(node.value))
 
     def read_Assert(self, node: ast.Assert) -> None:
         known = self.eval(node.test)
@@ -196,15 +189,16 @@ class Tracer(Loops):
             value = self.eval(node.value)
             result = self.operate(op, present, value)
             own = isinstance(present, Tile) and node.target.id not in self.frame.carried and node.target.id not in self.frame.borrowed
-            if own and not (present.aliased and present.by_value) and same_shape(present.shape, getattr(result, "shape", ())):
+            own = own and not (present.by_value and (present.aliased or self.dependents(present)))
+            if own and same_shape(present.shape, getattr(result, "shape", ())):
                 self.write(present, result)
                 return
             self.bind(node.target, result)
             return
         if not isinstance(node.target, ast.Subscript):
             self.fail("this cannot be assigned to", node.target, "assign to a name, a tile or a slice")
-        load = ast.copy_location(ast.Subscript(node.target.value, node.target.slice, ast.Load()), node.target)  # type: ignore[union-attr]
-        self.bind(node.target, self.operate(op, self.eval(load), self.eval(node.value)))
+        base, items = self.eval(node.target.value), self._items(node.target.slice)  # once: an index may count
+        self.assign_at(node.target, base, items, self.operate(op, self.item(base, items), self.eval(node.value)))
 
     def read_For(self, node: ast.For) -> None:
         self.hint = "t"
@@ -230,126 +224,6 @@ class Tracer(Loops):
             self.bind(item.optional_vars, bound)
         self.block(node.body)
         value.leave_kernel(self)
-
-    # -- assignment
-
-    def bind(self, target: ast.AST, value: Any) -> None:
-        if isinstance(target, ast.Name):
-            self.assign(target.id, value, target)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            values = list(value) if isinstance(value, (tuple, list)) else None
-            if values is None or len(values) != len(target.elts):
-                self.fail("%d names for %s" % (len(target.elts), "%d values" % len(values) if values is not None else describe(value)), target)
-            if any(getattr(part, "id", None) in self.frame.carried for part in target.elts):
-                values = [values[0]] + [self.held(v) for v in values[1:]]  # type: ignore[index]
-            for part, item in zip(target.elts, values or []):
-                self.hint = getattr(part, "id", "t")
-                self.bind(part, item)
-        elif isinstance(target, ast.Subscript):
-            self.assign_item(target, value)
-        else:
-            self.fail("this cannot be assigned to", target, "assign to a name, a tile or a slice")
-
-    def assign(self, name: str, value: Any, node: ast.AST) -> None:
-        frame = self.frame
-        if self.scope is not None and not isinstance(value, (Tile, Pointer)) and self.scope.conditions and name in frame.names:
-            condition: Any = self.scope.conditions[0]
-            for more in self.scope.conditions[1:]:
-                condition = logical("&&", condition, more)
-            value = where(condition, self.operand(value), self.operand(frame.names[name]))
-        carried = frame.carried.get(name)
-        if carried is not None and self.scope is None:
-            shape, dtype = _type_of(value)
-            if shape not in (None, ()) and not same_shape(shape, carried.shape) or (dtype not in (None, carried.dtype) and not is_number(value)):
-                self.fail("%s changes its type here, from %s%s to %s%s" % (name, carried.dtype, _shown(carried.shape), dtype, _shown(shape)), node,
-                          "a name that a loop or branch changes keeps its shape and element type: convert with .to(…)")
-            self.write(carried, value)
-            frame.names[name] = carried
-            return
-        frame.names[name] = self.owned(value, name)
-        frame.borrowed.discard(name)
-        frame.gone.pop(name, None)
-
-    def owned(self, value: Any, name: str) -> Any:
-        """The value as a name holds it: what depends on memory that may change is put into a tile now."""
-        if isinstance(value, constexpr):
-            return value.value
-        if isinstance(value, Tile):
-            if value.fresh or not value.by_value:
-                value.fresh = False
-                return value
-            value = value.read()
-        if self.scope is not None:
-            return self._local(value, name)
-        if isinstance(value, (Dot, Region)):
-            value = self.tile(value, name)
-        elif isinstance(value, Expr) and value.reads:
-            if not value.shape and value.level == UNIFORM and not self._written(value):
-                return self.let(value, name)
-            value = self.tile(value, name)
-        elif isinstance(value, Transposed) and isinstance(value.of, Tile):
-            value.of.aliased = True
-        if isinstance(value, Tile):
-            value.fresh = False
-        return value
-
-    def held(self, value: Any) -> Any:
-        """The value as it is now, whatever is written next."""
-        if isinstance(value, Tile) and value.by_value and not value.fresh:
-            value = value.read()
-        return self.tile(value) if isinstance(value, (Dot, Region)) or isinstance(value, Expr) and value.reads else value
-
-    def _written(self, value: Expr) -> bool:
-        params = self.info["params"]
-        return any(params[r].written for r in value.reads if r in params)
-
-    def let(self, value: Expr, name: str) -> Expr:
-        """Names a value that is the same for the whole block, read once."""
-        claimed = self.builder.claim(name)
-        self.builder.emit({"op": "let", "name": claimed, "value": value.text})
-        if value.dtype == "index":
-            return index_expr(claimed)
-        return Expr(value.dtype, claimed, (), UNIFORM)
-
-    def _local(self, value: Any, name: str) -> Any:
-        """Inside an elementwise loop: a let, so that it is computed once and holds what it was."""
-        if isinstance(value, (Region, Dot)):
-            raise Mistake("%s inside an elementwise loop" % describe(value), "index its elements: A[i, j]")
-        if isinstance(value, Expr) and value.reads and not value.shape:
-            assert self.scope is not None
-            claimed = self.builder.claim(name)
-            self.scope.items.append({"let": claimed, "value": value.text, "_at": self.builder.place})
-            return index_expr(claimed, ELEMENT) if value.dtype == "index" else Expr(value.dtype, claimed, (), ELEMENT)
-        return value
-
-    def assign_item(self, target: ast.Subscript, value: Any) -> None:
-        base = self.eval(target.value)
-        items = self._items(target.slice)
-        if isinstance(base, (Tile, Param)):
-            self.store_item(base, items, value)
-        elif isinstance(base, Pointer):
-            self.fail("a pointer cannot be indexed", target, "tl.store(pointer + offset, value)")
-        else:
-            self.fail("%s cannot be assigned to" % describe(base), target, "assign to a name, a tile or a slice of a parameter")
-
-    def store_item(self, base: Any, items: List[Any], value: Any) -> None:
-        whole = all(isinstance(x, slice) and x == slice(None) or x is Ellipsis for x in items)
-        if isinstance(base, Tile) and whole:
-            self.write(base, self._fitted(value, base.shape))
-            return
-        if any(isinstance(x, Expr) and x.shape or isinstance(x, Tile) for x in items):
-            self.scatter(base, items, value)
-            return
-        self.store_region(self.region(base, items), value)
-
-    def _fitted(self, value: Any, shape: Any) -> Any:
-        """A tile or slice whose axes of extent 1 differ, as an expression of the wanted shape."""
-        given = getattr(value, "shape", shape)
-        if given == shape or is_number(value):
-            return value
-        if [n for n in given if n != 1] == [n for n in shape if n != 1]:
-            return self.reshaped(self.expr(value), shape)
-        return value if isinstance(value, Dot) else self.expr(value)
 
     # -- expressions
 
@@ -377,7 +251,7 @@ class Tracer(Loops):
         if node.id in frame.names:
             return self._captured(frame.names[node.id])
         if node.id in frame.gone:
-            raise Mistake(frame.gone[node.id], "set it before the loop or branch")
+            raise Mistake(frame.gone[node.id], frame.hints.get(node.id, "set it before the loop or branch"))
         try:
             return self._captured(frame.source.lookup(node.id))
         except LookupError:
@@ -440,8 +314,6 @@ class Tracer(Loops):
         return isinstance(value, int) or isinstance(value, Expr) and value.dtype in ("index", "i32", "i64", "u32", "u64")
 
     def moved_pointer(self, base: Any, offset: Any) -> Pointer:
-        from ._arithmetic import index_of
-
         amount = index_of(self.operand(offset))
         if isinstance(base, Param):
             self.use_flat(base)
@@ -465,9 +337,25 @@ class Tracer(Loops):
         for part in node.values[1:]:
             if not isinstance(result, Expr) and bool(result) == (word == "||"):
                 return result  # decided: what follows is not looked at
-            value = self._known_or_operand(self.eval(part))
-            result = value if not isinstance(result, Expr) else logical(word, result, value)
+            if not isinstance(result, Expr):
+                result = self._known_or_operand(self.eval(part))
+                continue
+            value = self._known_or_operand(self._perhaps(part, "a part of and, or"))
+            result = logical(word, result, value)
         return result
+
+    def _perhaps(self, node: ast.expr, what: str) -> Any:
+        """A value that Python computes in some cases only. It is computed always, so it must change nothing."""
+        before, changes = {tile.name for tile in self.builder.tiles}, len(self.scope.items) if self.scope is not None else 0
+        body: List[Dict[str, Any]] = []
+        self.builder.open(body)
+        value = self.eval(node)
+        self.builder.close()
+        items = [] if self.scope is None else self.scope.items[changes:]
+        if changed(body, {tile.name for tile in self.builder.tiles} - before) or any("let" not in item for item in items):
+            self.fail("%s that changes memory" % what, node, "it would be done always here: write an if statement")
+        self.builder.append(body)
+        return value
 
     def eval_Compare(self, node: ast.Compare) -> Any:
         left = self.eval(node.left)
@@ -498,7 +386,8 @@ class Tracer(Loops):
         condition = truth(self._known_or_operand(self.eval(node.test)))
         if isinstance(condition, bool):
             return self.eval(node.body if condition else node.orelse)
-        return where(condition, self.operand(self.eval(node.body)), self.operand(self.eval(node.orelse)))
+        one, other = (self._perhaps(side, "a side of a if c else b") for side in (node.body, node.orelse))
+        return where(condition, self.operand(one), self.operand(other))
 
     def eval_Attribute(self, node: ast.Attribute) -> Any:
         base = self.eval(node.value)
@@ -598,17 +487,6 @@ class Tracer(Loops):
             return function(*args, **kwargs)
         except Exception as error:  # noqa: BLE001 - the author's own function
             raise Mistake("%s: %s: %s" % (getattr(function, "__name__", function), type(error).__name__, error)) from None
-
-
-def _type_of(value: Any) -> Tuple[Any, Any]:
-    if isinstance(value, (Tile, Expr, Dot, Region, Transposed)):
-        dtype = value.dtype
-        return value.shape, "i32" if dtype == "index" else dtype
-    return None, None
-
-
-def _shown(shape: Any) -> str:
-    return "[%s]" % ", ".join(str(n) for n in shape) if shape else ""
 
 
 def _compare_types(op: ast.cmpop, a: Any, b: Any) -> Expr:

@@ -278,7 +278,7 @@ class TileReader(Control):
         value = self.eval(node.value) if node.value is not None else None
         out = self.specializer.out
         if value is not None:
-            if self.builder.depth > 1:
+            if self.builder.depth > 1 or self.frame.stays:
                 self.fail(
                     "return inside T.Kernel, a loop or a branch",
                     node,
@@ -296,7 +296,7 @@ class TileReader(Control):
             out.results = [result.name for result in results]
             missing = made - set(out.results)
             out.scratch += sorted(missing)
-        elif self.builder.depth > 1:
+        elif self.builder.depth > 1 or self.frame.stays:
             self.fail("return inside a loop or branch", node, "put the rest of the kernel under the opposite if")
         self.frame.returned = True
         return None
