@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from typing import Any, Dict, List, Optional, Tuple
 
 from ._access import Reader
 from ._arguments import ArraySpec
-from ._arithmetic import Mistake, as_dim, reading
+from ._arithmetic import Mistake, as_dim, constant, reading
 from ._builder import Builder
 from ._descriptors import described
 from ._errors import KernelError, Place
-from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr
+from ._expr import STATIC, UNIFORM, Expr, Param, Pointer, Poly, dim, index_expr
 from ._operations import OPERATIONS, layout_entry
 from ._source import Source
 from ._options import OptionType, When
@@ -47,6 +48,7 @@ class Program:
         self.extents: Dict[str, Any] = {}
         self.types: Dict[str, str] = {}        # options that are the element type of a parameter, by its name in the program
         self.brought: Dict[str, str] = {}      # options that bring a parameter, by the name that the author wrote
+        self.names: Dict[Any, Any] = {}        # what names meant while it was read (_source.served)
         self.arguments: Dict[str, str] = {}    # the parameter that the author wrote, by its name in the program
 
 
@@ -74,6 +76,7 @@ class Specializer:
         self.builder.known["target.wave"] = wave_of(target)
         self.out = self.program_class()
         self.names: Dict[str, Any] = {}
+        self.owners: Dict[str, Param] = {}  # of arguments over one memory: the parameter that stands for all
         self.info: Dict[str, Any] = {"params": self.out.params, "symbol": self.symbol, "sequence": None, "sequence_used": self._use_sequence,
                                      "target": target.split(":")[0], "grid": launch.get("grid"), "views": views}
         self.views = views
@@ -117,10 +120,16 @@ class Specializer:
         if isinstance(annotation, Buffer):
             return self.tensor(name, annotation, value if isinstance(value, ArraySpec) else None)
         dtype = as_dtype(annotation) if annotation is not None else None
+        if isinstance(value, float) and not math.isfinite(value):  # JSON has none: part of the program
+            return constant(value, "f32" if dtype is None else dtype.name)
         if dtype is not None and not isinstance(value, ArraySpec):
             return self.scalar(name, dtype.name)
         if not given:
             raise Mistake("nothing is known of the parameter %s" % name, "annotate it, tl.Buffer[M, N, tl.float16] or tl.constexpr, or pass args= to tl.compile")
+        if isinstance(value, ArraySpec) and value.owner is not None:
+            owner = self.tensor(name, None, value) if value.owner == name else self.owners[value.owner]
+            self.owners[name], owner.mode, owner.written = owner, "flat", True
+            return Pointer(owner, index_expr(value.offset, STATIC)) if value.offset else owner
         if isinstance(value, ArraySpec):
             param = self.tensor(name, None, value)
             return param if value.described is None else described(param, value.described)
@@ -187,6 +196,9 @@ class Specializer:
         if annotation is None and self.launch.get("pointers"):
             param.mode = "flat"
         self.builder.params.append({"name": claimed, "param": param})
+        if spec is not None and spec.may_alias:  # reading one is reading what is written through another
+            param.read = param.written = True
+            self.builder.params[-1]["may_alias"] = True
         self.out.params[claimed] = param
         return param
 
