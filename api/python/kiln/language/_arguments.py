@@ -18,20 +18,20 @@ class ArraySpec:
         strides: in elements, None when it is row-major and contiguous.
         described: of a tensor descriptor: (shape, strides, block, padding), else None.
         owner: of an argument over the memory of others: the one whose parameter stands for all; this one begins ``offset``
-            elements into it. may_alias: others lie on its memory, and have parameters of their own.
+            elements into it.
     """
 
-    __slots__ = ("dtype", "shape", "strides", "described", "owner", "offset", "may_alias")
+    __slots__ = ("dtype", "shape", "strides", "described", "owner", "offset")
 
     def __init__(self, dtype: str, shape: Tuple[Any, ...], strides: Optional[Tuple[int, ...]] = None, described: Any = None) -> None:
         self.dtype, self.shape, self.strides, self.described = dtype, tuple(shape), strides, described
         self.owner: Optional[str] = None
-        self.offset, self.may_alias = 0, False
+        self.offset = 0
 
-    def shared(self, owner: Optional[str] = None, offset: int = 0, may_alias: bool = False) -> "ArraySpec":
-        """The same array, with others over its memory."""
+    def shared(self, owner: str, offset: int) -> "ArraySpec":
+        """The same array, over memory that the parameter ``owner`` stands for."""
         made = ArraySpec(self.dtype, self.shape, self.strides, self.described)
-        made.owner, made.offset, made.may_alias = owner, offset, may_alias
+        made.owner, made.offset = owner, offset
         return made
 
     @property

@@ -1,7 +1,7 @@
 """Arguments that share memory, one of them written: what a kernel does through one is seen through the others.
 
-Those that a kernel addresses by pointer become one parameter, and each argument an offset into it. Those with axes
-stay parameters of their own over one memory, declared so that lowering expects it. What fits neither is an error.
+They become one parameter of the program, because lowering orders reads and writes by parameter: those that a kernel
+addresses by pointer as offsets into it, one array with axes that is passed twice as itself. Anything else is an error.
 """
 
 from __future__ import annotations
@@ -12,18 +12,18 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
 from .. import errors
 from .._arrays import Array
 from ._arguments import ArraySpec, Staged, spec_of, to_numpy
+from ._options import OptionType
 from ._specialize import Program
-
-_ALIGNMENT = 16  # bytes: what kernels expect of a tensor's first element
+from ._types import Buffer
 
 
 class Member:
     """An argument in this process's memory: its elements lie in the bytes from ``low`` to ``high``."""
 
-    __slots__ = ("name", "value", "view", "low", "high")
+    __slots__ = ("name", "value", "view", "low", "high", "described")
 
-    def __init__(self, name: str, value: Any, view: Any) -> None:
-        self.name, self.value, self.view = name, value, view
+    def __init__(self, name: str, value: Any, view: Any, described: bool) -> None:
+        self.name, self.value, self.view, self.described = name, value, view, described
         first = view.__array_interface__["data"][0]
         steps = [(n - 1) * s for n, s in zip(view.shape, view.strides)]
         self.low = first + sum(s for s in steps if s < 0)
@@ -32,17 +32,18 @@ class Member:
 
 def overlapping(values: Mapping[str, Any]) -> List[List[Member]]:
     """Groups of arguments whose spans of memory overlap, members in the arguments' order."""
-    arrays = [(n, getattr(v, "kiln_array", v)) for n, v in values.items() if not isinstance(v, (int, float, str, type(None), ArraySpec))]
+    arrays = [(n, getattr(v, "kiln_array", v), hasattr(v, "kiln_spec")) for n, v in values.items()
+              if not isinstance(v, (int, float, str, type(None), ArraySpec))]
     if len(arrays) < 2:
         return []
     members = []
-    for name, value in arrays:
+    for name, value, described in arrays:
         try:
             view = value.numpy() if isinstance(value, Array) else to_numpy(value)
         except (ImportError, errors.KilnError):  # it is no array of this process: told where it is passed on
             continue
         if view is not None and view.size:
-            members.append(Member(name, value, view))
+            members.append(Member(name, value, view, described))
     order = {m.name: k for k, m in enumerate(members)}
     groups: List[List[Member]] = []
     end = 0
@@ -56,14 +57,17 @@ def overlapping(values: Mapping[str, Any]) -> List[List[Member]]:
 
 
 class Group:
-    """Arguments over one memory: their ``names``, the bytes from its beginning to each; ``merged`` into one parameter or not."""
+    """Arguments over one memory that one parameter stands for: their ``names``, the bytes from its beginning to each.
 
-    def __init__(self, members: Sequence[Member], merged: bool, written: Set[str]) -> None:
+    ``flat``: addressed by pointer, so that the parameter is all the memory; else it is the array that they all are.
+    """
+
+    def __init__(self, members: Sequence[Member], flat: bool, written: Set[str]) -> None:
         self.names = [m.name for m in members]
         self.low = min(m.low for m in members)
         self.size = max(m.high for m in members) - self.low
         self.offsets = [m.low - self.low for m in members]
-        self.merged, self.written = merged, written & set(self.names)
+        self.flat, self.written = flat, written & set(self.names)
 
     def as_before(self, other: "Group") -> bool:
         return (self.names, self.offsets, self.size) == (other.names, other.offsets, other.size)
@@ -81,11 +85,9 @@ class Plan:
         for group in self.groups:
             for name, offset in zip(group.names, group.offsets):
                 spec = specs[name]
-                if not group.merged:
-                    found[name] = spec.shared(may_alias=True)
-                    continue
                 size = Staged.itemsize(spec.dtype)
-                found[name] = ArraySpec(spec.dtype, (group.size // size,)).shared(group.names[0], offset // size)
+                whole = ArraySpec(spec.dtype, (group.size // size,), None, spec.described) if group.flat else spec
+                found[name] = whole.shared(group.names[0], offset // size)
         return found
 
 
@@ -101,29 +103,39 @@ def planned(values: Mapping[str, Any], program: Program, annotations: Mapping[st
     for members in overlapping(values):
         if not any(m.name in written for m in members):
             continue
-        if _mergeable(members, params, annotations):
+        if _by_pointer(members, params, annotations):
             groups.append(Group(members, True, written))
-        elif _separate(members, params, written):
-            continue
-        elif all(m.view.flags.c_contiguous for m in members) and len({(m.low - members[0].low) % _ALIGNMENT for m in members}) == 1:
+        elif _one_array(members, params, annotations):
             groups.append(Group(members, False, written))
-        else:
+        elif not _separate(members, params, written):
             raise _refused(members, written)
     return Plan(groups) if groups else None
 
 
-def _mergeable(members: Sequence[Member], params: Mapping[str, Any], annotations: Mapping[str, Any]) -> bool:
-    first = params.get(members[0].name)
+def _by_pointer(members: Sequence[Member], params: Mapping[str, Any], annotations: Mapping[str, Any]) -> bool:
+    """Whether the kernel addresses them all by pointer, and they can be one parameter and offsets into it."""
     low = min(m.low for m in members)
     for member in members:
         param, spec = params.get(member.name), spec_of(member.value)
-        if param is None or first is None or spec is None or param.dtype != first.dtype or param.mode not in ("flat", None):
+        if param is None or spec is None or param.mode not in ("flat", None) or spec.dtype != spec_of(members[0].value).dtype:  # type: ignore[union-attr]
             return False
         if annotations.get(member.name) is not None or spec.strides is not None and min(spec.strides) < 0:
             return False
-        if (member.low - low) % member.view.itemsize:
+        if (member.low - low) % member.view.itemsize or member.described and member.low != low:
             return False
     return any(params[m.name].mode == "flat" for m in members)
+
+
+def _one_array(members: Sequence[Member], params: Mapping[str, Any], annotations: Mapping[str, Any]) -> bool:
+    """Whether they all are the same elements, under parameters with axes."""
+
+    def what(member: Member) -> Any:
+        annotation, spec = annotations.get(member.name), spec_of(member.value)
+        plain = annotation is None or isinstance(annotation, Buffer) and annotation.strides is None and not isinstance(annotation.dtype, OptionType)
+        return plain and not member.described, member.low, member.view.shape, member.view.strides, spec and spec.dtype
+
+    first = what(members[0])
+    return bool(first[0]) and all(m.name in params and params[m.name].mode != "flat" and what(m) == first for m in members)
 
 
 def _separate(members: Sequence[Member], params: Mapping[str, Any], written: Set[str]) -> bool:
@@ -164,7 +176,7 @@ def arranged(values: Mapping[str, Any], program: Program, plan: Optional[Plan], 
         now = next((g for g in groups if [m.name for m in g] == group.names), None)
         if now is None and not any(name in values for name in group.names[1:]):
             continue  # generated arguments: only the parameter itself
-        if now is None or not group.as_before(Group(now, group.merged, group.written)):
+        if now is None or not group.as_before(Group(now, group.flat, group.written)):
             raise errors.InvalidArgument("%s share memory in another way than the arguments that this was compiled for: compile it for these" % (
                 " and ".join(group.names)))
         groups.remove(now)
@@ -179,16 +191,10 @@ def _pass(members: Sequence[Member], group: Group, found: Dict[str, Any], staged
     for member in members:
         if member.name in group.written and not member.view.flags.writeable:
             raise errors.InvalidArgument("%s is written, and this array is read-only" % member.name)
+    if not group.flat:
+        return  # the first one's array
     whole = next((m for m in members if m.high - m.low == group.size and m.view.flags.c_contiguous and m.view.flags.writeable), None)
-    if group.merged:
-        found[members[0].name] = whole.value if whole is not None else staged.span(_bytes(members), members[0].view.dtype)
-        return
-    if all(isinstance(m.value, Array) for m in members):
-        return
-    memory = staged.span(_bytes(members), "uint8")
-    for member, offset in zip(members, group.offsets):
-        piece = memory[offset: offset + member.high - member.low].view(member.view.dtype)
-        found[member.name] = piece.reshape(member.view.shape)
+    found[members[0].name] = whole.value if whole is not None else staged.span(_bytes(members), members[0].view.dtype)
 
 
 def _bytes(members: Sequence[Member]) -> Any:

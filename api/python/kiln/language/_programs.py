@@ -75,7 +75,7 @@ def key_of(specs: Mapping[str, Any], annotations: Mapping[str, Any]) -> Any:
     for name, spec in specs.items():
         if isinstance(spec, ArraySpec):
             shape = tuple(n if n == 1 or isinstance(n, str) else "n" for n in spec.shape)
-            parts.append((name, spec.dtype, shape, spec.strides, spec.memory, spec.described, spec.owner, spec.offset, spec.may_alias))
+            parts.append((name, spec.dtype, shape, spec.strides, spec.memory, spec.described, spec.owner, spec.offset))
         elif isinstance(annotations.get(name), constexpr) or annotations.get(name) is constexpr or isinstance(spec, (bool, str, type(None), tuple)):
             parts.append((name, repr(spec)))
         elif isinstance(spec, int):
@@ -115,6 +115,8 @@ def bindings_of(program: Program, specs: Mapping[str, Any], launch: Mapping[str,
     for symbol, where in program.extents.items():
         if isinstance(where, str):
             bindings[symbol] = specs[where]
+        elif isinstance(specs.get(where[0]), ArraySpec) and specs[where[0]].owner not in (None, where[0]):
+            bindings[symbol] = specs[where[0]].shape[where[1]]  # of an argument that another one's parameter stands for
     for name, param in program.params.items():
         spec = specs.get(program.arguments[name])
         if not isinstance(spec, ArraySpec):

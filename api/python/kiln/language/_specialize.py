@@ -117,6 +117,8 @@ class Specializer:
             return value
         if isinstance(annotation, When):
             return self.optional(name, annotation)
+        if isinstance(value, ArraySpec) and value.owner is not None:
+            return self.over(name, annotation, value)
         if isinstance(annotation, Buffer):
             return self.tensor(name, annotation, value if isinstance(value, ArraySpec) else None)
         dtype = as_dtype(annotation) if annotation is not None else None
@@ -126,10 +128,6 @@ class Specializer:
             return self.scalar(name, dtype.name)
         if not given:
             raise Mistake("nothing is known of the parameter %s" % name, "annotate it, tl.Buffer[M, N, tl.float16] or tl.constexpr, or pass args= to tl.compile")
-        if isinstance(value, ArraySpec) and value.owner is not None:
-            owner = self.tensor(name, None, value) if value.owner == name else self.owners[value.owner]
-            self.owners[name], owner.mode, owner.written = owner, "flat", True
-            return Pointer(owner, index_expr(value.offset, STATIC)) if value.offset else owner
         if isinstance(value, ArraySpec):
             param = self.tensor(name, None, value)
             return param if value.described is None else described(param, value.described)
@@ -142,6 +140,19 @@ class Specializer:
         if isinstance(value, float):
             return self.scalar(name, "f32")
         return value
+
+    def over(self, name: str, annotation: Any, spec: ArraySpec) -> Any:
+        """A parameter over the memory of others, as the one that stands for all, which is written, and an offset into it."""
+        if spec.owner == name:
+            self.owners[name] = self.tensor(name, annotation, spec)
+            self.owners[name].written = True
+        elif isinstance(annotation, Buffer):
+            for axis, extent in enumerate(annotation.shape):
+                self.extent(name, axis, extent, spec.shape[axis])
+        owner = self.owners[str(spec.owner)]
+        if spec.described is not None:
+            return described(owner, spec.described)
+        return Pointer(owner, index_expr(spec.offset, STATIC)) if spec.offset else owner
 
     def optional(self, name: str, annotation: When) -> Any:
         """A parameter that an option brings."""
@@ -196,9 +207,6 @@ class Specializer:
         if annotation is None and self.launch.get("pointers"):
             param.mode = "flat"
         self.builder.params.append({"name": claimed, "param": param})
-        if spec is not None and spec.may_alias:  # reading one is reading what is written through another
-            param.read = param.written = True
-            self.builder.params[-1]["may_alias"] = True
         self.out.params[claimed] = param
         return param
 
