@@ -153,6 +153,9 @@ class CompiledKernel:
         return "<kiln kernel %s for %s, key %s…>" % (self.program["name"], self.target, self.key[:12])
 
 
+_NO_TYPE = "convert to a type that there is, such as tl.float16; elements of 8 bits are moved as tl.uint8"
+
+
 class _Located:
     """Turns what the engine says about a part of the program into an error at the line of Python that wrote it."""
 
@@ -173,7 +176,8 @@ class _Located:
                     message += "; expected " + str(diagnostic["expected"])
                 if diagnostic.get("found"):
                     message += ", found " + str(diagnostic["found"])
-                raise KernelError(message, place, str(diagnostic.get("hint", "")), error.diagnostics) from error
+                hint = str(diagnostic.get("hint", "")) or (_NO_TYPE if message.startswith("not yet: the type") else "")
+                raise KernelError(message, place, hint, error.diagnostics) from error
         return False
 
 

@@ -224,7 +224,7 @@ class Memory:
                 raise Mistake("the extent of this slice, %s, is not known when the kernel is compiled" % size,
                               "write both ends as start and start + constant: x[i * b : (i + 1) * b]")
             if isinstance(size, int) and size <= 0:
-                raise Mistake("an empty slice: from %s to %s" % (low.text, high.text))
+                raise Mistake("an empty slice: from %s to %s" % (low.text, high.text), "a slice has an element at least: x[i : i + n] with n from 1 on")
             start.append(low)
             ranged.append(True)
             shape.append(size)
@@ -500,7 +500,8 @@ def _spread(items: List[Any], rank: int, name: str) -> List[Any]:
         at = [x is Ellipsis for x in items].index(True)
         items = items[:at] + [slice(None)] * (rank - len(items) + 1) + items[at + 1:]
     if len(items) > rank:
-        raise Mistake("%d indices for %s, which has %d ax%s" % (len(items), name, rank, "is" if rank == 1 else "es"))
+        raise Mistake("%d indices for %s, which has %d ax%s" % (len(items), name, rank, "is" if rank == 1 else "es"),
+                      "an index or a range for each axis; those that are left out, or ..., are whole")
     return items + [slice(None)] * (rank - len(items))
 
 

@@ -378,7 +378,7 @@ def _with(shape: Tuple[Any, ...], axis: int) -> Tuple[Any, ...]:
 
 def _axis(axis: Any, rank: int) -> int:
     if not isinstance(axis, int) or not -rank <= axis < rank:
-        raise Mistake("axis %r of a tile with %d axes" % (axis, rank))
+        raise Mistake("axis %r of a tile with %d axes" % (axis, rank), "axes count from 0, or from the end: -1 is the last one")
     return axis % rank
 
 

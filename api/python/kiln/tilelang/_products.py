@@ -74,7 +74,10 @@ def _matrix(t: Reader, tile: Tile) -> Tile:
 
 def _axis(tile: Tile, axis: Any) -> int:
     if not isinstance(axis, int) or not -len(tile.shape) <= axis < len(tile.shape):
-        raise Mistake("axis %r of a tile of shape %s" % (axis, shape_text(tile.shape)))
+        raise Mistake(
+            "axis %r of a tile of shape %s" % (axis, shape_text(tile.shape)),
+            "axes count from 0, or from the end: dim=-1 is the last one",
+        )
     return axis % len(tile.shape)
 
 
