@@ -237,6 +237,19 @@ class Numbers(LanguageCase):
             y = numpy.zeros(4, "f4")
             from_numpy[(1,)](y, B=4, device=device)
             numpy.testing.assert_array_equal(y, [2.5 * 3 + 7 + 0.5] * 4)
+            x, y = self.normals(16, 8), numpy.zeros((16, 8), "f4")
+            sized_by_numpy(x, y, device=device)
+            numpy.testing.assert_array_equal(y, x)
+
+
+SHAPE, ROWS = (numpy.int64(4), numpy.int32(8)), numpy.int64(16)
+
+
+@tl.kernel
+def sized_by_numpy(X: tl.Buffer[ROWS, 8, tl.float32], Y: tl.Buffer[ROWS, 8, tl.float32]):
+    i = tl.program_id(0)
+    t = tl.zeros(SHAPE) + X[i * SHAPE[0]:(i + 1) * SHAPE[0], :]
+    Y[i * SHAPE[0]:(i + 1) * SHAPE[0], :] = t
 
 
 SCALE, COUNT, TABLE = numpy.float32(2.5), numpy.int64(3), numpy.array([7, 8])
@@ -267,6 +280,9 @@ class Calls(LanguageCase):
         self.assertIsInstance(error, TypeError)
         self.refused(filled, "filled(): missing a required argument: 'v'", "did you mean 'v'", lambda: filled[(1,)](y, vv=1.0, n=4, B=4))
         self.refused(filled, "too many positional arguments", "the parameters are", lambda: filled[(1,)](y, 1.0, 4, 4, 4))
+        self.refused(doubled, "X: arrays of complex64", "X.astype", lambda: doubled(y.astype("c8"), y))
+        compiled = tl.compile(doubled, (y, y.copy()), device="host")
+        self.refused(doubled, "doubled(): got an unexpected keyword argument 'Z'", "X, Y", lambda: compiled(y, Z=y))
         self.refused(doubled, "doubled(): missing a required argument: 'Y'", "X, Y", lambda: doubled(y))
 
     def test_grids(self):

@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .. import errors
-from . import _overlaps
+from . import _launch, _overlaps
 from ._arguments import ArraySpec, Staged, memory_of, scalar_of
 from ._builder import value_at
 from ._client import client
 from ._errors import KernelError, Place
 from ._report import Explanation, Profile
 from ._specialize import Program
-from ._types import plain
 
 if TYPE_CHECKING:
     from ._kernel import Kernel
@@ -60,13 +59,13 @@ class CompiledKernel:
         return self.run(self._bound(args, kwargs))
 
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
-        bound = self._kernel._signature.bind_partial(*args, **kwargs)
-        for name, value in bound.arguments.items():
-            if name in self._constants and plain(value) != self._constants[name]:
+        given = _launch.bound(self._kernel, args, kwargs, defaults=False)
+        for name, value in given.items():
+            if name in self._constants and value != self._constants[name]:
                 raise errors.InvalidArgument("%s is %r, and this was compiled for %r: compile it for that, or call the kernel itself" % (
                     name, value, self._constants[name]))
-        bound.apply_defaults()
-        return dict(bound.arguments)
+        parameters = self._kernel._signature.parameters
+        return {**{n: p.default for n, p in parameters.items() if p.default is not p.empty}, **given}
 
     def _place(self) -> str:
         if self.device is None:

@@ -109,7 +109,7 @@ class Kernel:
                 try:
                     spec = spec_of(value)
                 except errors.InvalidArgument as error:
-                    raise errors.InvalidArgument("%s: %s" % (name, error.message)) from None
+                    raise _launch.refused(self, "%s: %s" % (name, error.message), "convert it: %s.astype(…)" % name) from None
                 specs[name] = value if spec is None else spec
         return specs
 

@@ -20,21 +20,22 @@ EXTENT_MAX = 2 ** 31 - 1  # of a grid's axis
 _WARPS_MAX = THREADS_MAX // 32
 
 
-def bound(kernel: Kernel, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
-    """Arguments by parameter, defaults filled in.
+def bound(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any], defaults: bool = True) -> Dict[str, Any]:
+    """Arguments by parameter, with ``defaults`` all of them; without, only those that are given.
 
     Raises:
         CallError: one is missing, unknown or given twice.
     """
     signature = kernel._signature
     try:
-        found = signature.bind(*args, **kwargs)
+        found = signature.bind(*args, **kwargs) if defaults else signature.bind_partial(*args, **kwargs)
     except TypeError as error:
         unknown = [name for name in kwargs if name not in signature.parameters]
         close = nearest(unknown[0], signature.parameters) if unknown else ""
         hint = close or "the parameters are %s%s" % (", ".join(map(_shown, signature.parameters.values())), _constants(kernel))
-        raise _refused(kernel, "%s(): %s" % (kernel.kernel_function.__name__, error), hint) from None
-    found.apply_defaults()
+        raise refused(kernel, "%s(): %s" % (kernel.kernel_function.__name__, error), hint) from None
+    if defaults:
+        found.apply_defaults()
     return {name: plain(value) for name, value in found.arguments.items()}
 
 
@@ -42,8 +43,8 @@ def _shown(parameter: inspect.Parameter) -> str:
     return parameter.name if parameter.default is parameter.empty else "%s=%r" % (parameter.name, plain(parameter.default))
 
 
-def _constants(kernel: Kernel) -> str:
-    return "" if kernel.tuning is None else "; tuning gives %s" % ", ".join(kernel.tuning.configs[0].kwargs)
+def _constants(kernel: Any) -> str:
+    return "" if getattr(kernel, "tuning", None) is None else "; tuning gives %s" % ", ".join(kernel.tuning.configs[0].kwargs)
 
 
 def extents(kernel: Kernel, grid: Any) -> Tuple[Any, ...]:
@@ -55,7 +56,7 @@ def extents(kernel: Kernel, grid: Any) -> Tuple[Any, ...]:
     axes = tuple(grid) if isinstance(grid, (tuple, list)) else (grid,)
     name = kernel.kernel_function.__name__
     if not 1 <= len(axes) <= 3:
-        raise _refused(kernel, "the grid of %s has %d axes: %r" % (name, len(axes), grid),
+        raise refused(kernel, "the grid of %s has %d axes: %r" % (name, len(axes), grid),
                        "a grid has 1 to 3 axes, x first; fold others into one: pid // n, pid % n")
     found = []
     for axis, extent in enumerate(axes):
@@ -64,7 +65,7 @@ def extents(kernel: Kernel, grid: Any) -> Tuple[Any, ...]:
             continue
         number = _whole(extent)
         if number is None or not 0 <= number <= EXTENT_MAX:
-            raise _refused(kernel, "axis %d of the grid of %s is %r" % (axis, name, extent),
+            raise refused(kernel, "axis %d of the grid of %s is %r" % (axis, name, extent),
                            "an extent is a whole number from 0 on: kernel[(tl.cdiv(n, BLOCK),)](…), with // and not /")
         found.append(number)
     return tuple(found)
@@ -78,7 +79,7 @@ def threads_of_warps(kernel: Optional[Kernel], warps: Any) -> str:
     """
     number = _whole(warps)
     if number is None or not 1 <= number <= _WARPS_MAX:
-        raise _refused(kernel, "num_warps%s is %r" % (_of(kernel), warps),
+        raise refused(kernel, "num_warps%s is %r" % (_of(kernel), warps),
                        "a whole number of waves: 1 to %d of 64 lanes, to %d of 32" % (THREADS_MAX // 64, _WARPS_MAX))
     return "%d * target.wave" % number
 
@@ -89,7 +90,7 @@ def check_threads(kernel: Optional[Kernel], threads: Any) -> None:
         return
     number = _whole(threads)
     if number is None or not 1 <= number <= THREADS_MAX:
-        raise _refused(kernel, "threads%s is %r" % (_of(kernel), threads), "a block has 1 to %d threads" % THREADS_MAX)
+        raise refused(kernel, "threads%s is %r" % (_of(kernel), threads), "a block has 1 to %d threads" % THREADS_MAX)
 
 
 def check_settings(threads: Any, warps: Any) -> None:
@@ -107,7 +108,7 @@ def check_wave(kernel: Kernel, threads: Any, target: str) -> None:
         return
     wave = wave_of(target)
     if int(count) * wave > THREADS_MAX:
-        raise _refused(kernel, "num_warps of %s is %s, on %s %d threads" % (kernel.kernel_function.__name__, count, target, int(count) * wave),
+        raise refused(kernel, "num_warps of %s is %s, on %s %d threads" % (kernel.kernel_function.__name__, count, target, int(count) * wave),
                        "a block has at most %d threads: %d waves of %d" % (THREADS_MAX, THREADS_MAX // wave, wave))
 
 
@@ -124,7 +125,8 @@ def _of(kernel: Optional[Kernel]) -> str:
     return "" if kernel is None else " of " + kernel.kernel_function.__name__
 
 
-def _refused(kernel: Optional[Kernel], message: str, hint: str) -> CallError:
+def refused(kernel: Any, message: str, hint: str) -> CallError:
+    """An error at the definition of a kernel, if one is named."""
     return CallError(message, None if kernel is None else place_of(kernel.kernel_function), hint)
 
 

@@ -17,7 +17,7 @@ from ._expr import STATIC, UNIFORM, Expr, Param, Pointer, Poly, dim, index_expr
 from ._operations import OPERATIONS, layout_entry
 from ._source import Source
 from ._options import OptionType, When
-from ._types import Buffer, DType, Symbol, as_dtype, constexpr
+from ._types import Buffer, DType, Symbol, as_dtype, constexpr, plain
 
 THREADS = 256  # of a block on a card, where the author says nothing
 _QUERIES = ("q", "query", "queries", "q_ptr")
@@ -212,10 +212,9 @@ class Specializer:
 
     def extent(self, name: str, axis: int, wanted: Any, now: Any) -> Any:
         """An extent of a tensor: a number, or a symbol that takes its value from the argument."""
-        if isinstance(wanted, bool) or wanted is not None and not isinstance(wanted, (int, str, Symbol, constexpr)):
+        wanted = plain(wanted)
+        if isinstance(wanted, bool) or wanted is not None and not isinstance(wanted, (int, str, Symbol)):
             raise Mistake("the extent %r of %s" % (wanted, name), "an extent is a whole number, a name, or tl.symbol(…)")
-        if isinstance(wanted, constexpr):
-            wanted = wanted.value
         if isinstance(wanted, int):
             if isinstance(now, int) and now != wanted:
                 raise Mistake("axis %d of %s is %d, and that of the array that is passed %d" % (axis, name, wanted, now))

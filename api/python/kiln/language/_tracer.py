@@ -385,7 +385,7 @@ class Tracer(Loops):
             raise Mistake("%s is not defined" % node.id, nearest(node.id, words)) from None
 
     def _captured(self, value: Any) -> Any:
-        value = plain(value)
+        value = type(value)(plain(v) for v in value) if type(value) in (tuple, list) else plain(value)
         if isinstance(value, Symbol):
             return self.info["symbol"](value)
         if isinstance(value, (Option, OptionType)):
