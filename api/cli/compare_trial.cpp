@@ -153,8 +153,14 @@ Result<Json> Trial::launch(const SideState& side) {
   request["device"] = device_;
   request["args"] = arguments(side);
   if (!side.symbols.empty()) request["symbols"] = side.symbols;
+  request["deadline_ms"] = std::int64_t(plan_.words.launch_seconds) * 1000;
   auto answer = context_.ask(emulated_ ? "kernel.profile" : "kernel.launch", std::move(request));
-  if (!answer) return side.program->located(context_, std::move(answer).error());
+  if (!answer) {
+    auto error = side.program->located(context_, std::move(answer).error());
+    if (error.code == ErrorCode::deadline_exceeded)
+      error.message += ": one launch may take " + std::to_string(plan_.words.launch_seconds) + " s (--launch-seconds)";
+    return error;
+  }
   return answer;
 }
 

@@ -1,7 +1,6 @@
 #include "api/cli/python_source.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "api/cli/temporary_folder.hpp"
@@ -127,16 +126,6 @@ Error shown_as(Error error, const std::string& file, const std::string& known_as
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
 
-// `emit` takes no notice of a name that nothing in the file has.
-bool has_word(const std::string& text, const std::string& word) {
-  const auto part = [&](std::size_t at) {
-    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
-  };
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-    if ((at == 0 || !part(at - 1)) && !part(at + word.size())) return true;
-  return false;
-}
-
 Result<Emitted> read_emitted(const std::string& output, const std::string& what) {
   const auto document = Json::parse(output, nullptr, false);
   if (!document.is_object() || !document.contains("program") || !document["program"].is_object())
@@ -232,10 +221,6 @@ Result<Emitted> ProgramSource::emit(Context& context, const std::vector<std::str
       error.message = spec_.text + " is no kernel that can be made";
     return error;
   }
-  for (const auto& [name, value] : set)
-    if (name != "seq" && !has_word(text_, name))
-      return Error(ErrorCode::invalid_argument,
-                   spec_.text + " has no symbol, parameter or constant " + name + " to be set");
   KILN_TRY(auto emitted, read_emitted(output->out, spec_.text));
   return emitted_[known] = std::move(emitted);
 }

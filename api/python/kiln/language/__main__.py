@@ -5,14 +5,16 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import json
+import linecache
 import os
 import re
 import sys
+import traceback
 from typing import Any, Dict, List, Tuple
 
 from .. import errors
 from ._arguments import parse_spec
-from ._errors import KernelError, nearest
+from ._errors import KernelError, Place, nearest
 from ._kernel import Kernel, kernel_of
 from ._options import When
 from ._specialize import Program
@@ -32,8 +34,29 @@ def load_module(path: str) -> Any:
         raise errors.InvalidArgument("%s: not a Python file" % path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        spec.loader.exec_module(module)
+    except errors.KilnError:
+        raise
+    except SyntaxError as error:
+        place = Place(error.filename or path, error.lineno or 1, error.offset or 1, error.end_offset or 0, (error.text or "").rstrip("\n"), "")
+        raise KernelError(error.msg, place, "the file is no Python of this interpreter, %s" % sys.version.split()[0]) from None
+    except Exception as error:  # noqa: BLE001 - whatever the user's module raises
+        raise _import_failed(path, error) from error
     return module
+
+
+def _import_failed(path: str, error: Exception) -> KernelError:
+    """An exception of the user's module, at the line of that module that led to it."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) == os.path.abspath(path)]
+    place = None
+    if frames:
+        last = frames[-1]
+        text = linecache.getline(last.filename, last.lineno or 0).rstrip("\n")
+        place = Place(path, last.lineno or 0, len(text) - len(text.lstrip()) + 1, len(text) + 1, text, "")
+    missing = isinstance(error, ModuleNotFoundError)
+    hint = "this is %s; $KILN_PYTHON names another interpreter" % sys.executable if missing else ""
+    return KernelError("%s while the file is imported: %s" % (type(error).__name__, error), place, hint)
 
 
 def find_kernel(module: Any, name: str, path: str) -> Tuple[str, Kernel]:
@@ -124,6 +147,11 @@ def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], targ
     sequence = symbols.pop("seq", None)
     launch["symbols"] = symbols
     program = kernel.program(kernel.specs({k: v for k, v in bound.items() if v is not None or k not in annotations}), launch, target)
+    known = [n for part in ("symbols", "tunables", "options") for n in program.json.get(part, {})]
+    for word in symbols:
+        if word not in known:
+            hint = nearest(word, [*known, *kernel._signature.parameters])
+            raise errors.InvalidArgument("%s has no symbol, parameter or constant %s to be set%s" % (name, word, "; " + hint if hint else ""))
     if sequence is not None:
         symbols.update({symbol: sequence for symbol in program.sequence or [s for s in ("seq",) if s in program.json.get("symbols", {})]})
     return described(path, name, program, symbols)
