@@ -33,9 +33,10 @@ def flash_attention(Q: tl.Buffer["B", H, "S", D, dtype], K: tl.Buffer["B", HKV, 
     Vs = tl.alloc_shared([BN, DP], dtype)
     s = tl.alloc_fragment([BM, BN], tl.float32)
     p = tl.alloc_fragment([BM, BN], dtype)
-    o = tl.zeros([BM, DP], tl.float32)
+    o = tl.alloc_fragment([BM, DP], tl.float32)
     row_max = tl.full([BM], float("-inf"), tl.float32)
     row_sum = tl.zeros([BM], tl.float32)
+    o[:, :] = 0.0
     Qs[:, :] = Q[batch, head, i * BM : (i + 1) * BM, 0:DP]
     rows, columns = i * BM + tl.arange(0, BM), tl.arange(0, BN)
     for n in tl.pipelined(0, min(SK, (i + 1) * BM + SK - S) if causal else SK, BN):
@@ -54,5 +55,5 @@ def flash_attention(Q: tl.Buffer["B", H, "S", D, dtype], K: tl.Buffer["B", HKV, 
         o *= rescale[:, None]
         p[:, :] = s
         o += tl.dot(p, Vs)
-    o = tl.where(row_sum[:, None] == 0, 0.0, o / row_sum[:, None])
+    o[:, :] = tl.where(row_sum[:, None] == 0, 0.0, o / row_sum[:, None])
     O[batch, head, i * BM : (i + 1) * BM, 0:DP] = o

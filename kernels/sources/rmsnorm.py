@@ -21,12 +21,13 @@ def rmsnorm(X: tl.Buffer["M", "N", dtype], Weight: tl.Buffer["N", dtype], eps: t
     x = tl.alloc_fragment([BM, BN], tl.float32)
     square = tl.alloc_fragment([BM, BN], tl.float32)
     w = tl.alloc_fragment([BN], tl.float32)
-    row_sum = tl.zeros([BM], tl.float32)
+    row_sum = tl.alloc_fragment([BM], tl.float32)
+    row_sum[:] = 0.0
     for n in range(0, N, BN):
         x[:, :] = X[i * BM : (i + 1) * BM, n : n + BN]
         square[:, :] = x * x
         row_sum += tl.sum(square, axis=1)
-    row_sum = tl.rsqrt(row_sum / N + (eps if custom_eps else 1e-5))
+    row_sum[:] = tl.rsqrt(row_sum / N + (eps if custom_eps else 1e-5))
     for n in range(0, N, BN):
         if N > BN:
             x[:, :] = X[i * BM : (i + 1) * BM, n : n + BN]
