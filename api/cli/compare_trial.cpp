@@ -74,15 +74,7 @@ Status Trial::compile_side(SideState& side) {
   auto answer = context_.ask("kernel.compile", request);
   if (!answer) return side.program->located(context_, std::move(answer).error());
   side.compiled = std::move(*answer);
-  side.symbols = Json::object();
-  for (const auto& symbol :
-       side.compiled.value("symbols", Json::array())) {  // dynamic ones, whose values launches give
-    const auto name = symbol.value("name", "");
-    if (!request["set"].contains(name))
-      return side.program->located(context_, Error(ErrorCode::invalid_argument,
-                                                   "the symbol " + name + " has no value: --set or --over " + name));
-    KILN_TRY(side.symbols[name], protocol::parse_json(request["set"][name].get<std::string>(), protocol::Limits{}));
-  }
+  KILN_TRY(side.symbols, symbol_values(context_, side.compiled["symbols"], request["set"]));
   KILN_TRY(auto explained, context_.ask("kernel.explain", {{"key", side.compiled["key"]}}));
   side.compiled["compiler"] = explained["compiler"];
   side.compiled["shared_tiles"] = explained["shared_tiles"];
