@@ -89,6 +89,11 @@ Status check_output(Context& context, const ReportCommand& command) {
     return Error(ErrorCode::not_found, "-o " + command.out + ": there is no folder " + folder.string());
   if (!command.single_file && path.extension() == ".svg")
     return context.usage_error("-o " + command.out + ": the chart beside it would have the same name");
+  for (const auto* side : {&command.words.a, &command.words.b}) {
+    const auto source = side->find(".py") != std::string::npos ? side->substr(0, side->rfind(".py") + 3) : *side;
+    if (!source.empty() && std::filesystem::equivalent(source, path, error))
+      return context.usage_error("-o " + command.out + ": the report would replace the program " + *side);
+  }
   const bool there = std::filesystem::exists(path, error);
   const UniqueFd file(::open(command.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
   if (!file.valid()) return errno_error(errno, "-o " + command.out);

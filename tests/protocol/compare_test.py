@@ -281,7 +281,7 @@ class Timed(CompareCase):
             self.assertEqual(row["verdict"], wanted)
 
     def test_a_wrong_program(self):
-        wrong = self.softmax("wrong.json", [("* 1.4426950408889634)\"}", "* 1.5)\"}")])
+        wrong = self.softmax("wrong.json", [('* 1.4426950408889634)"', '* 1.5)"')])
         words = ["softmax", wrong, "--set", "M=8", "N=100", "--rounds", "7"]
         check = self.compare(*words, check=5)["rows"][0]["check"]
         self.assertEqual((check["by"], check["passed"], check["a"]["wrong"]), ("definition", False, 0))
@@ -327,7 +327,7 @@ class Revisions(CompareCase):
         self.git("init", "-q")
         self.git("add", "sub/softmax.json")
         self.git("commit", "-q", "-m", "before")
-        self.softmax("sub/softmax.json", [("\"BM\": {\"default\": \"4\"", "\"BM\": {\"default\": \"2\"")])
+        self.softmax("sub/softmax.json", [('"default": "4"', '"default": "2"')])
         document = self.compare("HEAD:" + path, path, "--set", "M=8", "N=100", "--rounds", "7")
         self.assertEqual((document["a"]["revision"], document["b"]["revision"]), ("HEAD", ""))
         self.assertEqual(len(document["a"]["commit"]), 12)

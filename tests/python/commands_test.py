@@ -87,6 +87,43 @@ class Commands(unittest.TestCase):
         missing = self.kiln("run", self.file + ":nothing", check=1)
         self.assertIn("no kernel nothing", missing.stderr)
 
+    def test_what_a_file_prints_and_starts_at_import(self):
+        path = os.path.join(self.service.folder, "talks.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write("import atexit, time\nprint('{} hello')\natexit.register(time.sleep, 600)\n" + KERNELS)
+        self.assertEqual(json.loads(self.kiln("--json", "show", path + ":scale").stdout)["name"], "scale")
+
+    def test_modules_beside_the_file_hide_none_of_python_s_own(self):
+        folder = os.path.join(self.service.folder, "beside")
+        os.mkdir(folder)
+        for name, text in (("random.py", "raise RuntimeError('not this one')"), ("sizes.py", "WIDTH = 64"),
+                           ("mine.py", KERNELS + "\nimport sizes\nassert sizes.WIDTH == 64\n")):
+            with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+        self.assertIn("scale", self.kiln("show", os.path.join(folder, "mine.py") + ":scale").stdout)
+
+    def test_a_report_never_replaces_its_program(self):
+        words = ["report", self.scale, "--set", "M=10", "N=64", "--set-b", "BM=2", "--rounds", "7", "-o"]
+        self.assertIn("would replace the program", self.kiln(*words, self.file, check=2).stderr)
+        with open(self.file, encoding="utf-8") as file:
+            self.assertEqual(file.read(), KERNELS)
+
+    def test_a_report_has_no_markup_but_its_own(self):
+        path = os.path.join(self.service.folder, "a`<img src=x>.py")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(KERNELS)
+        out = os.path.join(self.service.folder, "r.md")
+        words = ["report", path + ":scale", *self.sizes, "--set-b", "BM=2", "--rounds", "7", "-o", out]
+        self.kiln(*words, "--title", "one\n# two <script>")
+        with open(out, encoding="utf-8") as file:
+            lines = file.read().split("\n")
+        self.assertEqual(lines[0], "# one \\# two \\<script\\>")
+        self.kiln(*words)
+        with open(out, encoding="utf-8") as file:
+            text = file.read()
+        self.assertNotIn("`<img src=x>", text.split("\n")[0])
+        self.assertIn("`` %s:scale ``" % path, text)
+
     def test_files_that_cannot_be_imported(self):
         for text, said in (("def (\n", r"broken\.py:1:5: error: "), ("x = 1\ny = 1 / 0\n", r"broken\.py:2:1: error: ZeroDivisionError"),
                            ("import no_such_module\n", r"KILN_PYTHON")):
