@@ -331,8 +331,8 @@ class Revisions(CompareCase):
         document = self.compare("HEAD:" + path, path, "--set", "M=8", "N=100", "--rounds", "7")
         self.assertEqual((document["a"]["revision"], document["b"]["revision"]), ("HEAD", ""))
         self.assertEqual(len(document["a"]["commit"]), 12)
-        self.assertIn("\"BM\": {\"default\": \"4\"", document["a"]["text"])
-        self.assertIn("\"BM\": {\"default\": \"2\"", document["b"]["text"])
+        self.assertIn('"default": "4"', document["a"]["text"])
+        self.assertIn('"default": "2"', document["b"]["text"])
         self.assertFalse(document["rows"][0]["same_kernel"])
         for spec, said in (
             ("nowhere:" + path, "no revision \"nowhere\""),
