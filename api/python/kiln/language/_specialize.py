@@ -330,6 +330,8 @@ class Specializer:
                 launch.threads = self._threads(self.launch.get("threads"))
         self.out.grid = self.builder.launches[0].grid
         self.out.json, self.out.places = self.builder.program()
+        for number in range(len(self.builder.launches)):  # what is said of a launch as a whole
+            self.out.places.setdefault("/launches/%d" % number, self.source.place(self.source.tree))
         self.builder.known.pop("target.wave", None)
         return self.out
 
