@@ -90,7 +90,7 @@ const CancelToken& interrupt_token() {
       if (interrupt_target->cancelled()) ::_exit(130);
       interrupt_target->cancel();
     };
-    ::sigaction(SIGINT, &action, nullptr);
+    for (const int signal : {SIGINT, SIGTERM}) ::sigaction(signal, &action, nullptr);
   }
   return token;
 }

@@ -75,16 +75,15 @@ class Comparison {
     return ok();
   }
 
+  // A size that fails ends it; what was measured before is kept.
   Status main_device() {
     for (const auto& size : plan_.sizes) {
-      KILN_TRY(const auto sides, sides_at(context_, {a_, b_}, plan_, size, plan_.words.device));
-      Trial trial(context_, plan_, sides, plan_.words.device);
-      KILN_CHECK(trial.compile());
-      KILN_TRY(auto row, trial.run(place(size, plan_.words.device)));
-      rows.push_back(completed(size, std::move(row), sides));
-      if (!program_a.empty()) continue;
-      program_a = tile::write_program(*sides.a.program);
-      program_b = tile::write_program(*sides.b.program);
+      auto status = one_size(size);
+      if (!status && (rows.empty() || status.error().code == ErrorCode::cancelled)) return status;
+      if (!status) {
+        failed = place(size, plan_.words.device) + ": not measured, " + status.error().message;
+        return ok();
+      }
     }
     return ok();
   }
@@ -106,9 +105,22 @@ class Comparison {
 
   Json rows = Json::array(), also = Json::array();
   std::string program_a, program_b;  // tile/1, as the first size has them
+  std::string failed;                // the size that ended the comparison early, and why; "" for none
   bool wrong = false;
 
  private:
+  Status one_size(const Size& size) {
+    KILN_TRY(const auto sides, sides_at(context_, {a_, b_}, plan_, size, plan_.words.device));
+    Trial trial(context_, plan_, sides, plan_.words.device);
+    KILN_CHECK(trial.compile());
+    KILN_TRY(auto row, trial.run(place(size, plan_.words.device)));
+    rows.push_back(completed(size, std::move(row), sides));
+    if (!program_a.empty()) return ok();
+    program_a = tile::write_program(*sides.a.program);
+    program_b = tile::write_program(*sides.b.program);
+    return ok();
+  }
+
   static std::string place(const Size& size, const std::string& device) {
     return size.text + (size.text.empty() ? "" : " ") + "on " + device;
   }
@@ -199,7 +211,8 @@ void add_notes(const ComparePlan& plan, const Json& document, Json& notes) {
   if (timed)
     notes.push_back("times: medians of " + std::to_string(plan.words.rounds) +
                     " rounds, A and B in turn (A B B A …), with quartiles; "
-                    "improvement: A's median over B's, with the quartiles of the rounds' own ratios");
+                    "improvement: the median of the rounds' ratios of A to B, with their quartiles; both by their programs' defaults, "
+                    "whatever tuning records say");
   if (!timed || !plan.also.empty())
     notes.push_back(
         "counted on an emulated card: instructions, bytes and bank conflicts are exact, cycles an estimate "
@@ -239,15 +252,22 @@ Result<Json> run_comparison(Context& context, const CompareArguments& words, con
   Comparison comparison(context, plan, a, b);
   KILN_CHECK(comparison.compile_all());
   KILN_CHECK(comparison.main_device());
-  for (const auto& target : plan.also) KILN_CHECK(comparison.one_more(target));
+  if (comparison.failed.empty())
+    for (const auto& target : plan.also) KILN_CHECK(comparison.one_more(target));
   document["rows"] = std::move(comparison.rows);
   document["also"] = std::move(comparison.also);
   document["wrong"] = comparison.wrong;
+  document["failed"] = comparison.failed.empty() ? Json() : Json(comparison.failed);
   document["a"]["program"] = comparison.program_a;
   document["b"]["program"] = comparison.program_b;
   document["notes"] = Json::array();
   add_notes(plan, document, document["notes"]);
+  if (!comparison.failed.empty()) document["notes"].push_back(std::move(comparison.failed));
   return document;
+}
+
+int comparison_status(const Json& document) {
+  return document["wrong"].get<bool>() ? exit_wrong_result : document["failed"].is_null() ? exit_ok : exit_failed;
 }
 
 }  // namespace kiln::cli

@@ -10,5 +10,7 @@ namespace kiln::cli {
 // VALUE} of --over); those of `also` are counted on emulated cards, where `not_run` stands instead for a size that
 // cannot be counted in time. Errors: usage_error; of a side; cancelled.
 Result<protocol::Json> run_comparison(Context& context, const CompareArguments& words, const std::string& command);
+// The command's exit status: a wrong result, a size that could not be measured, or all well.
+int comparison_status(const protocol::Json& document);
 
 }  // namespace kiln::cli

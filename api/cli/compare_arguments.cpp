@@ -134,6 +134,9 @@ void CompareArguments::add_to(CLI::App& command) {
                   "that running the definition, or counting on one more target, may be estimated to take")
       ->check(CLI::Range(0, 1000000))
       ->capture_default_str();
+  command.add_option("--launch-seconds", launch_seconds, "that one launch may take")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
   command.add_flag("--no-check", no_check, "do not check the results");
 }
 
@@ -193,6 +196,7 @@ std::string command_text(const std::string& command, const CompareArguments& w) 
   if (w.rounds != usual.rounds) text += " --rounds " + std::to_string(w.rounds);
   if (w.seed != usual.seed) text += " --seed " + std::to_string(w.seed);
   if (w.seconds != usual.seconds) text += " --seconds " + std::to_string(w.seconds);
+  if (w.launch_seconds != usual.launch_seconds) text += " --launch-seconds " + std::to_string(w.launch_seconds);
   return text + (w.no_check ? " --no-check" : "");
 }
 

@@ -20,6 +20,7 @@ struct CompareArguments {
   int rounds = 11;
   std::uint64_t seed = 0;
   int seconds = 60;  // of an interpretation, or of counting on one more target, at most
+  int launch_seconds = 60;  // that one launch may take
   bool no_check = false;
 
   void add_to(CLI::App& command);

@@ -24,7 +24,7 @@ int compare_command(Context& context, const CompareCommand& command) {
     print_json(*document);
   else
     std::cout << comparison_text(*document, command.markdown);
-  return (*document)["wrong"].get<bool>() ? exit_wrong_result : exit_ok;
+  return comparison_status(*document);
 }
 
 }  // namespace

@@ -77,13 +77,17 @@ std::string change_text(double a, double b) {
 }
 
 Json counted_verdict(const Json& a, const Json& b) {
+  // The first one that differs decides; cycles have the conflicts in them, so that the others are told beside it.
   constexpr const char* judged[][2] = {{"cycles_busiest", "estimated cycles of the busiest unit"},
                                        {"cycles_sum", "estimated cycles of all units"},
                                        {"SQ_LDS_BANK_CONFLICT", "LDS bank conflict cycles"}};
   std::string rises, falls;
+  bool worse = false, decided = false;
   for (const auto& [name, title] : judged) {
     const double before = figure(a, name), after = figure(b, name);
     if (before == after) continue;
+    if (!decided) worse = after > before;
+    decided = true;
     auto& text = after > before ? rises : falls;
     auto change = change_text(before, after);
     if (after > before) change.erase(0, 1);  // "worse by 29 %"
@@ -92,9 +96,9 @@ Json counted_verdict(const Json& a, const Json& b) {
                                               : count_text(std::max(before, after)) + " " + title +
                                                     (before == 0 ? " where there were none" : " gone"));
   }
-  if (!rises.empty()) return {{"verdict", "worse"}, {"verdict_text", "worse by " + rises}};
-  if (falls.empty()) return {{"verdict", "equal"}, {"verdict_text", "no worse: the same estimate and conflicts"}};
-  return {{"verdict", "better"}, {"verdict_text", "no worse (" + falls + ")"}};
+  if (!decided) return {{"verdict", "equal"}, {"verdict_text", "no worse: the same estimate and conflicts"}};
+  if (worse) return {{"verdict", "worse"}, {"verdict_text", "worse by " + rises + (falls.empty() ? "" : " (" + falls + ")")}};
+  return {{"verdict", "better"}, {"verdict_text", "no worse (" + falls + ")" + (rises.empty() ? "" : "; against it " + rises)}};
 }
 
 }  // namespace kiln::cli

@@ -141,6 +141,7 @@ Result<SideProgram> Side::at(Context& context, const ComparePlan& plan, const Si
     if (names.empty() && !python) set_to(side.set, name, value);  // of this side alone: the binding refuses it
     for (const auto& meant : names) set_to(side.set, meant, value);
   }
+  side.params["tuned"] = false;  // a record of one side alone would decide the comparison
   side.params["set"] = Json::object();
   for (const auto& [name, value] : side.set) side.params["set"][name] = value;
   for (const auto& [tile, layout] : is_a ? plan.layouts_a : plan.layouts_b) side.params["layouts"][tile] = layout;

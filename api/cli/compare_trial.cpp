@@ -74,15 +74,7 @@ Status Trial::compile_side(SideState& side) {
   auto answer = context_.ask("kernel.compile", request);
   if (!answer) return side.program->located(context_, std::move(answer).error());
   side.compiled = std::move(*answer);
-  side.symbols = Json::object();
-  for (const auto& symbol :
-       side.compiled.value("symbols", Json::array())) {  // dynamic ones, whose values launches give
-    const auto name = symbol.value("name", "");
-    if (!request["set"].contains(name))
-      return side.program->located(context_, Error(ErrorCode::invalid_argument,
-                                                   "the symbol " + name + " has no value: --set or --over " + name));
-    KILN_TRY(side.symbols[name], protocol::parse_json(request["set"][name].get<std::string>(), protocol::Limits{}));
-  }
+  KILN_TRY(side.symbols, symbol_values(context_, side.compiled["symbols"], request["set"]));
   KILN_TRY(auto explained, context_.ask("kernel.explain", {{"key", side.compiled["key"]}}));
   side.compiled["compiler"] = explained["compiler"];
   side.compiled["shared_tiles"] = explained["shared_tiles"];
@@ -153,8 +145,14 @@ Result<Json> Trial::launch(const SideState& side) {
   request["device"] = device_;
   request["args"] = arguments(side);
   if (!side.symbols.empty()) request["symbols"] = side.symbols;
+  request["deadline_ms"] = std::int64_t(plan_.words.launch_seconds) * 1000;
   auto answer = context_.ask(emulated_ ? "kernel.profile" : "kernel.launch", std::move(request));
-  if (!answer) return side.program->located(context_, std::move(answer).error());
+  if (!answer) {
+    auto error = side.program->located(context_, std::move(answer).error());
+    if (error.code == ErrorCode::deadline_exceeded)
+      error.message += ": one launch may take " + std::to_string(plan_.words.launch_seconds) + " s (--launch-seconds)";
+    return error;
+  }
   return answer;
 }
 

@@ -12,6 +12,7 @@ namespace {
 struct Node {
   std::string path;
   std::vector<std::string> commands, options;
+  bool program = false;             // its words may be a program's name
   std::vector<std::string> about;   // of the commands
 };
 
@@ -20,6 +21,8 @@ void collect(const CLI::App& app, const std::string& path, std::vector<Node>& no
   node.path = path;
   for (const auto* option : app.get_options())
     for (const auto& name : option->get_lnames()) node.options.push_back("--" + name);
+  for (const auto* option : app.get_options())
+    node.program = node.program || (option->get_positional() && option->get_description().find("built-in") != std::string::npos);
   const auto commands = app.get_subcommands([](const CLI::App*) { return true; });
   for (const auto* command : commands) {
     node.commands.push_back(command->get_name());
@@ -48,7 +51,12 @@ struct Values {
     }
   }
 };
-constexpr const char* program_commands[] = {"compile", "explain", "check", "show", "run", "profile", "compare", "report", "tune"};
+std::vector<std::string> program_commands(const std::vector<Node>& nodes) {
+  std::vector<std::string> paths;
+  for (const auto& node : nodes)
+    if (node.program) paths.push_back(node.path);
+  return paths;
+}
 
 // Colons end words in bash: after "emu:" only what follows is the word.
 std::string bash_script(const std::vector<Node>& nodes, const Values& values) {
@@ -58,7 +66,7 @@ std::string bash_script(const std::vector<Node>& nodes, const Values& values) {
     words += "    \"" + node.path + "\") words=\"" + joined(node.commands) + "\" options=\"" + joined(node.options) + "\" ;;\n";
   }
   std::string programs;
-  for (const char* command : program_commands) programs += (programs.empty() ? "" : "|") + std::string(command);
+  for (const auto& command : program_commands(nodes)) programs += (programs.empty() ? "" : "|") + command;
   return "# kiln completion bash\n_kiln() {\n"
          "  local current=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} path= words= options= word\n"
          "  COMPREPLY=()\n"
@@ -67,7 +75,7 @@ std::string bash_script(const std::vector<Node>& nodes, const Values& values) {
          "  if [ \"$current\" = : ]; then current=; before=:; fi\n"
          "  case \"$before\" in\n"
          "    --device) words=\"" + joined(values.devices) + "\" ;;\n"
-         "    --target|:) words=\"" + joined(values.targets) + "\" ;;\n"
+         "    --target|--also|:) words=\"" + joined(values.targets) + "\" ;;\n"
          "    *) case \"$path\" in\n" + words + "    esac\n"
          "    case \"$path\" in " + programs + ") words=\"$words " + joined(values.programs) + "\" ;; esac\n"
          "    case \"$current\" in -*) words=$options ;; esac ;;\n"
@@ -98,10 +106,10 @@ std::string fish_script(const std::vector<Node>& nodes, const Values& values) {
     for (const auto& option : node.options)
       text += "complete -c kiln -n " + fish_quoted(node.path.empty() ? "true" : "__fish_seen_subcommand_from " + last) + " -l " + option.substr(2) + "\n";
   }
-  for (const char* command : program_commands)
-    text += "complete -c kiln -n " + fish_quoted(std::string("__fish_seen_subcommand_from ") + command) + " -a " + fish_quoted(joined(values.programs)) + "\n";
+  for (const auto& command : program_commands(nodes))
+    text += "complete -c kiln -n " + fish_quoted("__fish_seen_subcommand_from " + command) + " -a " + fish_quoted(joined(values.programs)) + "\n";
   return text + "complete -c kiln -l device -x -a " + fish_quoted(joined(values.devices)) + "\ncomplete -c kiln -l target -x -a " +
-         fish_quoted(joined(values.targets)) + "\n";
+         fish_quoted(joined(values.targets)) + "\ncomplete -c kiln -l also -x -a " + fish_quoted(joined(values.targets)) + "\n";
 }
 
 }  // namespace

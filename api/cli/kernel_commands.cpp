@@ -228,6 +228,7 @@ void add_kernel_commands(CLI::App& app, Context& context, int& status) {
     auto* command = app.add_subcommand("show", "print a program in canonical form: a built-in, a tile/1 file, a Python function");
     auto arguments = std::make_shared<KernelArguments>();
     arguments->add_program(*command);
+    command->add_option("--target", arguments->target, "whose facts a Python function asks for")->capture_default_str();
     command->callback([&context, &status, arguments] { status = show_command(context, *arguments); });
   }
   {

@@ -123,9 +123,6 @@ Result<std::string> device_target(Context& context, const std::string& device) {
   return answer["devices"].at(0).value("target", "");
 }
 
-namespace {
-
-// What --set says of the kernel's dynamic symbols.
 Result<Json> symbol_values(Context& context, const Json& symbols, const Json& set) {
   Json values = Json::object();
   for (const auto& symbol : symbols) {
@@ -138,8 +135,6 @@ Result<Json> symbol_values(Context& context, const Json& symbols, const Json& se
   }
   return values;
 }
-
-}  // namespace
 
 void RunOptions::add_to(CLI::App& command) {
   kernel.add_to(command, "");

@@ -50,6 +50,9 @@ struct Operand {
 // from files, else seeded normals (integers: -8 to 8), outputs full of NaN. `program`: its name, for errors.
 Result<std::vector<Operand>> prepare_operands(Context& context, const Named& named, std::uint64_t seed,
                                               const std::string& program, const protocol::Json& compiled);
+// The values of a compiled kernel's dynamic symbols (`symbols` of its answer), as --set says. Errors: usage_error for
+// one that has none.
+Result<protocol::Json> symbol_values(Context& context, const protocol::Json& symbols, const protocol::Json& set);
 // What to compile for to run on a device: its own target, an emulated card's as its name gives it.
 Result<std::string> device_target(Context& context, const std::string& device);
 

@@ -1,7 +1,6 @@
 #include "api/cli/python_source.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 
 #include "api/cli/temporary_folder.hpp"
@@ -16,6 +15,7 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t output_bytes_max = std::size_t(16) << 20;
+constexpr std::chrono::seconds import_seconds_max{120};  // a file may import much, and it may never end
 
 bool ends_in(const std::string& text, const char* suffix) { return text.ends_with(suffix); }
 
@@ -43,12 +43,15 @@ Result<Output> run_program(Context& context, const std::vector<std::string>& com
   const auto file = scratch.path + "/out";
   std::vector<std::string> shell{"/bin/sh", "-c", "out=$1; shift; exec \"$@\" > \"$out\"", "sh", file};
   shell.insert(shell.end(), command.begin(), command.end());
-  KILN_TRY(auto ran, run_watched(shell, environment, directory, scratch.path, std::nullopt));
+  KILN_TRY(auto ran, run_watched(shell, environment, directory, scratch.path, import_seconds_max));
   if (interrupt_token().cancelled()) return Error(ErrorCode::cancelled, "interrupted");
   if (!ran.end.empty()) {
     Error failed(ErrorCode::program_invalid, what + ": " + ran.end);
     while (ran.text.ends_with('\n')) ran.text.pop_back();
     if (!ran.text.empty()) failed.context.push_back(ran.text);
+    std::error_code ignored;
+    if (ran.text.empty() && fs::space(scratch.path, ignored).available == 0)
+      failed.context.push_back("there is no room in " + context.configuration->temporary_folder);
     return failed;
   }
   KILN_TRY(const auto bytes, read_file(file, output_bytes_max));
@@ -105,14 +108,16 @@ std::string package_folder() {
   return "";
 }
 
-// PYTHONPATH: the package that came with this program, then the folder of the file, then the user's own.
-std::vector<std::string> python_environment(const Context& context, const std::string& file_folder) {
+// PYTHONPATH: the package that came with this program, then the user's own. Modules beside the file come to the path
+// when the file is imported, behind those that the package itself needs; the current folder never does.
+std::vector<std::string> python_environment(const Context& context) {
   auto environment = context.environment.all;
   std::erase_if(environment, [](const std::string& entry) { return entry.starts_with("PYTHONPATH="); });
   const auto own = context.environment.get("PYTHONPATH"), package = package_folder();
-  environment.push_back("PYTHONPATH=" + package + (package.empty() ? "" : ":") + file_folder +
-                        (own.empty() ? "" : ":" + own));
+  const auto path = package + (package.empty() || own.empty() ? "" : ":") + own;
+  if (!path.empty()) environment.push_back("PYTHONPATH=" + path);
   environment.emplace_back("PYTHONDONTWRITEBYTECODE=1");
+  environment.emplace_back("PYTHONSAFEPATH=1");
   return environment;
 }
 
@@ -126,16 +131,6 @@ Error shown_as(Error error, const std::string& file, const std::string& known_as
 }
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
-
-// `emit` takes no notice of a name that nothing in the file has.
-bool has_word(const std::string& text, const std::string& word) {
-  const auto part = [&](std::size_t at) {
-    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0 || text[at] == '_');
-  };
-  for (auto at = text.find(word); at != std::string::npos; at = text.find(word, at + 1))
-    if ((at == 0 || !part(at - 1)) && !part(at + word.size())) return true;
-  return false;
-}
 
 Result<Emitted> read_emitted(const std::string& output, const std::string& what) {
   const auto document = Json::parse(output, nullptr, false);
@@ -223,19 +218,15 @@ Result<Emitted> ProgramSource::emit(Context& context, const std::vector<std::str
     file = scratch.path + "/" + fs::path(spec_.file).filename().string();
     KILN_CHECK(write_file(file, ByteView(reinterpret_cast<const std::uint8_t*>(text_.data()), text_.size())));
   }
-  words.insert(words.begin(), {python_of(context), "-m", "kiln.language", "emit",
+  words.insert(words.begin(), {python_of(context), "-m", "kiln.language", "emit", "--folder", folder,
                                file + (spec_.name.empty() ? "" : ":" + spec_.name)});
-  auto output = run_program(context, words, folder, python_environment(context, folder), spec_.text);
+  auto output = run_program(context, words, folder, python_environment(context), spec_.text);
   if (!output) {
     auto error = shown_as(std::move(output).error(), file, spec_.text);
     if (error.message == spec_.text + ": it ended with exit status 1")
       error.message = spec_.text + " is no kernel that can be made";
     return error;
   }
-  for (const auto& [name, value] : set)
-    if (name != "seq" && !has_word(text_, name))
-      return Error(ErrorCode::invalid_argument,
-                   spec_.text + " has no symbol, parameter or constant " + name + " to be set");
   KILN_TRY(auto emitted, read_emitted(output->out, spec_.text));
   return emitted_[known] = std::move(emitted);
 }

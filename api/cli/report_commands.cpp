@@ -1,5 +1,8 @@
 // report: a comparison as one Markdown file.
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -77,16 +80,32 @@ Status place_chart(const ReportCommand& command, const Json& document, ReportFac
   return write_text(path.string(), svg);
 }
 
-// Before the work is done for nothing.
-Status check_folder(const std::string& path) {
+// Before the work is done for nothing: the report can be written, and is not its own chart.
+Status check_output(Context& context, const ReportCommand& command) {
   std::error_code error;
+  const std::filesystem::path path = command.out;
   const auto folder = std::filesystem::absolute(path, error).parent_path();
-  if (std::filesystem::is_directory(folder, error)) return ok();
-  return Error(ErrorCode::not_found, "-o " + path + ": there is no folder " + folder.string());
+  if (!std::filesystem::is_directory(folder, error))
+    return Error(ErrorCode::not_found, "-o " + command.out + ": there is no folder " + folder.string());
+  if (!command.single_file && path.extension() == ".svg")
+    return context.usage_error("-o " + command.out + ": the chart beside it would have the same name");
+  for (const auto* side : {&command.words.a, &command.words.b}) {
+    const auto source = side->find(".py") != std::string::npos ? side->substr(0, side->rfind(".py") + 3) : *side;
+    if (!source.empty() && std::filesystem::equivalent(source, path, error))
+      return context.usage_error("-o " + command.out + ": the report would replace the program " + *side);
+  }
+  const bool there = std::filesystem::exists(path, error);
+  const UniqueFd file(::open(command.out.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+  if (!file.valid()) return errno_error(errno, "-o " + command.out);
+  struct stat status {};
+  if (::fstat(file.get(), &status) != 0 || !S_ISREG(status.st_mode))
+    return context.usage_error("-o " + command.out + ": expected a file");
+  if (!there) ::unlink(command.out.c_str());
+  return ok();
 }
 
 Result<Json> make_report(Context& context, const ReportCommand& command) {
-  KILN_CHECK(check_folder(command.out));
+  KILN_CHECK(check_output(context, command));
   KILN_TRY(auto document, run_comparison(context, command.words, "kiln report"));
   auto more = " -o " + shell_quoted(command.out);
   if (!command.title.empty()) more += " --title " + shell_quoted(command.title);
@@ -107,7 +126,7 @@ int report_command(Context& context, const ReportCommand& command) {
     print_json(*document);
   else
     std::cout << (*document)["result"].get<std::string>() << "\n" << command.out << " written\n";
-  return (*document)["wrong"].get<bool>() ? exit_wrong_result : exit_ok;
+  return comparison_status(*document);
 }
 
 }  // namespace

@@ -135,9 +135,28 @@ std::string check_sentence(const Json& document) {
   return text;
 }
 
+// Words of the user's inside Markdown, on one line: no markup of theirs is any.
+std::string plain_line(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (std::string_view("\\`*_[]<>#|~").find(c) != std::string_view::npos) line += '\\';
+    line += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  }
+  return line;
+}
+
+// A code span, whatever backticks are in it.
+std::string code(const std::string& text) {
+  std::string fence = "`", line;
+  while (text.find(fence) != std::string::npos) fence += "`";
+  for (const char c : text) line += static_cast<unsigned char>(c) < ' ' ? ' ' : c;
+  const bool apart = line.find('`') != std::string::npos;
+  return fence + (apart ? " " : "") + line + (apart ? " " : "") + fence;
+}
+
 std::string side_name(const Json& side) {
   const auto commit = text_of(side, "commit");
-  return "`" + text_of(side, "name") + "`" + (commit.empty() ? "" : " (" + commit + ")");
+  return code(text_of(side, "name")) + (commit.empty() ? "" : " (" + commit + ")");
 }
 
 std::string fenced(const std::string& text, const std::string& language) {
@@ -291,13 +310,19 @@ std::string checks_section(const Json& document) {
   return text;
 }
 
+std::string title_of(const Json& document, const std::string& a, const std::string& b) {
+  if (a != b) return b + " in place of " + a;
+  const bool settings = document["a"]["set"] != document["b"]["set"] || document["a"]["layouts"] != document["b"]["layouts"];
+  return a + (settings ? ": other settings" : " compared with itself");
+}
+std::string report_heading(const Json& document) {
+  return title_of(document, plain_line(text_of(document["a"], "name")), plain_line(text_of(document["b"], "name")));
+}
+
 }  // namespace
 
 std::string report_title(const Json& document) {
-  const auto &a = document["a"], &b = document["b"];
-  if (a["name"] != b["name"]) return text_of(b, "name") + " in place of " + text_of(a, "name");
-  const bool settings = a["set"] != b["set"] || a["layouts"] != b["layouts"];
-  return text_of(a, "name") + (settings ? ": other settings" : " compared with itself");
+  return title_of(document, text_of(document["a"], "name"), text_of(document["b"], "name"));
 }
 
 std::string result_paragraph(const Json& document) {
@@ -316,7 +341,7 @@ std::string result_paragraph(const Json& document) {
 }
 
 std::string report_text(const Json& document, const ReportFacts& facts) {
-  return "# " + (facts.title.empty() ? report_title(document) : facts.title) + "\n\n" + result_paragraph(document) +
+  return "# " + (facts.title.empty() ? report_heading(document) : plain_line(facts.title)) + "\n\n" + result_paragraph(document) +
          "\n\n" + measured_section(document, facts) + changes_section(document) + counters_section(document) +
          resources_section(document) + "## Repeat\n\n" + fenced(text_of(document, "command"), "sh") + "\n" +
          versions_section(document, facts) + checks_section(document);

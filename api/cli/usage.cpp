@@ -1,5 +1,7 @@
 #include "api/cli/usage.hpp"
 
+#include <charconv>
+#include <cstdint>
 #include <iostream>
 
 #include "api/cli/context.hpp"
@@ -82,7 +84,10 @@ int report_parse(const CLI::App& app, const CLI::ParseError& thrown, bool json) 
 CLI::Validator whole_number() {
   return {[](const std::string& text) {
             const bool digits = !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-            return digits ? std::string() : "takes a whole number from 0, not \"" + text + "\"";
+            if (!digits) return "takes a whole number from 0, not \"" + text + "\"";
+            std::int64_t value = 0;
+            const bool fits = std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc();
+            return fits ? std::string() : "takes a whole number below 2^63, not " + text;
           },
           ""};
 }

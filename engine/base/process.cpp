@@ -83,7 +83,10 @@ void place_descriptors(const Plan& plan) {
   place_descriptors(plan);
   if (::chdir(plan.directory) != 0) give_up(plan, step_directory);
   if (plan.address_space_bytes_max > 0 && address_space_limits) {
-    const rlimit limit{plan.address_space_bytes_max, plan.address_space_bytes_max};
+    rlimit inherited{};
+    if (::getrlimit(RLIMIT_AS, &inherited) != 0) give_up(plan, step_limit);
+    const rlim_t bytes = std::min<rlim_t>(plan.address_space_bytes_max, inherited.rlim_max);  // a lower one stays
+    const rlimit limit{bytes, bytes};
     if (::setrlimit(RLIMIT_AS, &limit) != 0) give_up(plan, step_limit);
   }
   sigset_t none;

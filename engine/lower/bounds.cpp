@@ -26,16 +26,35 @@ Interval type_range(DType type) {
   const std::int64_t span = std::int64_t(1) << (is_signed(type) ? bits - 1 : bits);
   return is_signed(type) ? Interval{-span, span - 1} : Interval{0, span - 1};
 }
+// An operation whose result may leave its operands' type, and then wraps.
+bool may_wrap(const Expr& expr) {
+  switch (expr.op) {
+    case Op::add: case Op::sub: case Op::mul: case Op::shl: case Op::neg: case Op::abs: return true;
+    default: return false;
+  }
+}
 // Integer arithmetic of an element type wraps: what leaves the type may be anything of it. Index arithmetic does not.
-Interval wrapped(Interval interval, DType type) {
-  if (type == DType::index) return interval;
-  const Interval range = type_range(type);
+// Of 64 bits a saturated end says nothing of where the value stays: behind arithmetic that may wrap, and where bits of
+// u64 are taken as signed, it may be anything.
+Interval wrapped(Interval interval, const Expr& expr) {
+  const Interval range = type_range(expr.type);
+  const bool operation = expr.kind == Expr::Kind::unary || expr.kind == Expr::Kind::binary || expr.kind == Expr::Kind::call;
+  if (operation && expr.type != DType::index && may_wrap(expr) && !known(interval)) return range;
+  if (expr.kind == Expr::Kind::cast && expr.args[0]->type == DType::u64 && interval.hi >= unbounded) return range;
+  if (expr.type == DType::index) return interval;
   return interval.lo >= range.lo && interval.hi <= range.hi ? interval : range;
 }
 
 std::int64_t floor_div(std::int64_t a, std::int64_t b) {
   const std::int64_t q = a / b;
   return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+// Of two lower or two upper ends: one that is not known stays so.
+std::int64_t sum(std::int64_t a, std::int64_t b) {
+  for (const auto end : {a, b})
+    if (end >= unbounded || end <= -unbounded) return end;
+  return clamp(Wide(a) + b);
 }
 
 Interval multiply(const Interval& a, const Interval& b) {
@@ -64,8 +83,8 @@ Interval modulo(const Interval& a, const Interval& b) {
 
 Interval binary_interval(const Expr& expr, const Interval& a, const Interval& b) {
   switch (expr.op) {
-    case Op::add: return {clamp(Wide(a.lo) + b.lo), clamp(Wide(a.hi) + b.hi)};
-    case Op::sub: return {clamp(Wide(a.lo) - b.hi), clamp(Wide(a.hi) - b.lo)};
+    case Op::add: return {sum(a.lo, b.lo), sum(a.hi, b.hi)};
+    case Op::sub: return {sum(a.lo, -b.hi), sum(a.hi, -b.lo)};
     case Op::mul: return multiply(a, b);
     case Op::floordiv: return divide(a, b, false);
     case Op::ceildiv: return divide(a, b, true);
@@ -202,7 +221,7 @@ std::int64_t Facts::grid(int axis) const {
 
 Interval interval_of(const Expr& expr, const Facts& facts) {
   if (is_float(expr.type)) return anything;
-  const Interval range = type_range(expr.type), interval = wrapped(of_values(expr, facts), expr.type);
+  const Interval range = type_range(expr.type), interval = wrapped(of_values(expr, facts), expr);
   return facts.narrowed(expr, {std::max(interval.lo, range.lo), std::min(interval.hi, range.hi)});
 }
 

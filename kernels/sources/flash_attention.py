@@ -28,31 +28,32 @@ def flash_attention(Q: tl.Buffer["B", H, "S", D, dtype], K: tl.Buffer["B", HKV, 
     i, head, batch = tl.program_id(0), tl.program_id(1), tl.program_id(2)
     kv_head = head // (H // HKV)
     scale2 = (scale if custom_scale else tl.rsqrt(tl.cast(D, tl.float32))) * LOG2_E
-    q = tl.alloc_shared([BM, DP], dtype)
-    k = tl.alloc_shared([BN, DP], dtype)
-    v = tl.alloc_shared([BN, DP], dtype)
+    Qs = tl.alloc_shared([BM, DP], dtype)
+    Ks = tl.alloc_shared([BN, DP], dtype)
+    Vs = tl.alloc_shared([BN, DP], dtype)
     s = tl.alloc_fragment([BM, BN], tl.float32)
     p = tl.alloc_fragment([BM, BN], dtype)
-    o = tl.zeros([BM, DP], tl.float32)
+    o = tl.alloc_fragment([BM, DP], tl.float32)
     row_max = tl.full([BM], float("-inf"), tl.float32)
     row_sum = tl.zeros([BM], tl.float32)
-    q[:, :] = Q[batch, head, i * BM : (i + 1) * BM, 0:DP]
+    o[:, :] = 0.0
+    Qs[:, :] = Q[batch, head, i * BM : (i + 1) * BM, 0:DP]
     rows, columns = i * BM + tl.arange(0, BM), tl.arange(0, BN)
     for n in tl.pipelined(0, min(SK, (i + 1) * BM + SK - S) if causal else SK, BN):
-        k[:, :] = K[batch, kv_head, n : n + BN, 0:DP]
-        v[:, :] = V[batch, kv_head, n : n + BN, 0:DP]
-        s[:, :] = tl.dot(q, tl.trans(k))
+        Ks[:, :] = K[batch, kv_head, n : n + BN, 0:DP]
+        Vs[:, :] = V[batch, kv_head, n : n + BN, 0:DP]
+        s[:, :] = tl.dot(Qs, tl.trans(Ks))
         seen = n + columns[None, :] < SK and (not causal or n + columns[None, :] <= rows[:, None] + SK - S)
         s[:, :] = tl.where(seen, s * scale2, float("-inf"))
         before = row_max
         row_max = tl.maximum(row_max, tl.max(s, axis=1))
-        base = tl.where(row_max == float("-inf"), 0.0, row_max)
-        rescale = tl.exp2(before - base)
+        row_base = tl.where(row_max == float("-inf"), 0.0, row_max)
+        rescale = tl.exp2(before - row_base)
         row_sum *= rescale
-        s[:, :] = tl.exp2(s - base[:, None])
+        s[:, :] = tl.exp2(s - row_base[:, None])
         row_sum += tl.sum(s, axis=1)
         o *= rescale[:, None]
         p[:, :] = s
-        o += tl.dot(p, v)
-    o = tl.where(row_sum[:, None] == 0, 0.0, o / row_sum[:, None])
+        o += tl.dot(p, Vs)
+    o[:, :] = tl.where(row_sum[:, None] == 0, 0.0, o / row_sum[:, None])
     O[batch, head, i * BM : (i + 1) * BM, 0:DP] = o

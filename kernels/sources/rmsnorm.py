@@ -19,15 +19,18 @@ def rmsnorm(X: tl.Buffer["M", "N", dtype], Weight: tl.Buffer["N", dtype], eps: t
 
     i = tl.program_id(0)
     x = tl.alloc_fragment([BM, BN], tl.float32)
-    weight = tl.alloc_fragment([BN], tl.float32)
-    row_sum = tl.zeros([BM], tl.float32)
+    square = tl.alloc_fragment([BM, BN], tl.float32)
+    w = tl.alloc_fragment([BN], tl.float32)
+    row_sum = tl.alloc_fragment([BM], tl.float32)
+    row_sum[:] = 0.0
     for n in range(0, N, BN):
         x[:, :] = X[i * BM : (i + 1) * BM, n : n + BN]
-        row_sum += tl.sum(x * x, axis=1)
-    row_sum = tl.rsqrt(row_sum / N + (eps if custom_eps else 1e-5))
+        square[:, :] = x * x
+        row_sum += tl.sum(square, axis=1)
+    row_sum[:] = tl.rsqrt(row_sum / N + (eps if custom_eps else 1e-5))
     for n in range(0, N, BN):
         if N > BN:
             x[:, :] = X[i * BM : (i + 1) * BM, n : n + BN]
-        weight[:] = Weight[n : n + BN]
-        x[:, :] = x * row_sum[:, None] * weight[None, :]
+        w[:] = Weight[n : n + BN]
+        x[:, :] = x * row_sum[:, None] * w[None, :]
         Y[i * BM : (i + 1) * BM, n : n + BN] = x

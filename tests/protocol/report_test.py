@@ -130,7 +130,7 @@ class Reports(ServiceCase):
         with open(os.path.join(ROOT, "kernels", "programs", "softmax.json"), encoding="utf-8") as file:
             program = file.read()
         good = self.file("good.json", program)
-        wrong = self.file("wrong.json", program.replace("* 1.4426950408889634)\"}", "* 1.5)\"}"))
+        wrong = self.file("wrong.json", program.replace('* 1.4426950408889634)"', '* 1.5)"'))
         text, _ = self.report(good, wrong, "--set", "M=8", "N=100", "--rounds", "7", check=5)
         self.assertIn("**The results differ**", text.split("## ")[0])
         changed = self.section(text, "What changed")

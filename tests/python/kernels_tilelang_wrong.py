@@ -6,7 +6,7 @@ EXPECTED = {}
 TILE = (32, 32)
 
 
-def wrong(message, hint=""):
+def wrong(message, hint):
     def note(function):
         EXPECTED[function.kernel_function.__name__] = (function, message, hint)
         return function
@@ -141,7 +141,7 @@ def product(A: tensor(), B: tensor()):
         T.copy(c, B[0, 0])
 
 
-@wrong("a copy from shape [32, 32] to shape [32]")
+@wrong("a copy from shape [32, 32] to shape [32]", "the same extents")
 @T.prim_func
 def copied_rank(A: tensor(), B: tensor()):
     with T.Kernel(1):
@@ -151,7 +151,32 @@ def copied_rank(A: tensor(), B: tensor()):
         T.copy(b, B[0, 0])
 
 
-@wrong("axis 2 of a tile of shape [32, 32]")
+@wrong("a copy from shape [64] to shape [32]", "the same extents")
+@T.prim_func
+def copied_half(A: tensor(), B: tensor()):
+    with T.Kernel(1):
+        a = T.alloc_shared((32,), "float32")
+        T.copy(A[0, 0:64], a)  # here
+        T.copy(a, B[0, 0])
+
+
+@wrong("a copy from shape [16] to shape [64]", "the same extents")
+@T.prim_func
+def copied_to_more(A: tensor(), B: tensor()):
+    with T.Kernel(1):
+        a = T.alloc_shared((32,), "float32")
+        T.copy(A[0, 0], a)
+        T.copy(a[8:24], B[0, 0:64])  # here
+
+
+@wrong("a copy from shape [32, 16] to shape [16, 32]", "the same extents")
+@T.prim_func
+def copied_turned(A: tensor(), B: tensor()):
+    with T.Kernel(1):
+        T.copy(A[0:32, 0:16], B[0:16, 0:32])  # here
+
+
+@wrong("axis 2 of a tile of shape [32, 32]", "dim=-1")
 @T.prim_func
 def reduced_axis(A: tensor(), B: tensor()):
     with T.Kernel(1):

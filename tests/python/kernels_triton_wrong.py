@@ -114,13 +114,13 @@ def short_strides(x_ptr, y_ptr):
     p = tl.make_block_ptr(x_ptr, (64, 64), (64,), (0, 0), (16, 16), (1, 0))  # here
 
 
-@expect("axis 2 to check, of a block of 2 axes", "")
+@expect("axis 2 to check, of a block of 2 axes", "from 0")
 def wrong_check(x_ptr, y_ptr):
     p = tl.make_block_ptr(x_ptr, (64, 64), (64, 1), (0, 0), (16, 16), (1, 0))
     x = tl.load(p, boundary_check=(2,))  # here
 
 
-@expect("1 offsets for a block pointer of 2 axes", "")
+@expect("1 offsets for a block pointer of 2 axes", "one entry an axis")
 def short_advance(x_ptr, y_ptr):
     p = tl.make_block_ptr(x_ptr, (64, 64), (64, 1), (0, 0), (16, 16), (1, 0))
     p = tl.advance(p, (16,))  # here
@@ -137,7 +137,7 @@ def no_offsets(x_ptr, y_ptr):
     x = d.load()  # here
 
 
-@expect("a value of shape [16, 8] for a block of shape [16, 16]", "")
+@expect("a value of shape [16, 8] for a block of shape [16, 16]", "stored whole")
 def wrong_block(x_ptr, y_ptr):
     d = tl.make_tensor_descriptor(y_ptr, [64, 64], [64, 1], [16, 16])
     d.store([0, 0], tl.zeros([16, 8], dtype=tl.float32))  # here
@@ -189,7 +189,7 @@ def tuple_state(x_ptr, y_ptr):
     tl.store(y_ptr, state[0])
 
 
-@expect("float8e5", "")
+@expect("the type f8e5m2", "such as tl.float16")
 def eight_bits(x_ptr, y_ptr):
     x = tl.load(x_ptr + tl.arange(0, 64))
     tl.store(y_ptr + tl.arange(0, 64), x.to(tl.float8e5).to(tl.float32))  # here

@@ -5,7 +5,7 @@ import kiln.language as tl
 EXPECTED = {}
 
 
-def wrong(message, hint=""):
+def wrong(message, hint):
     def note(function):
         EXPECTED[function.__name__] = (function, message, hint)
         return function
@@ -25,7 +25,7 @@ def undefined(A, B, block: tl.constexpr = 8):
     B[i * 8:(i + 1) * 8, :] = A[i * blok:(i + 1) * 8, :]  # here
 
 
-@wrong("3 indices for B, which has 2 axes")
+@wrong("3 indices for B, which has 2 axes", "for each axis")
 def wrong_rank(A, B):
     i = tl.program_id(0)
     B[i * 8:(i + 1) * 8, 0:4, :] = A[i * 8:(i + 1) * 8, :]  # here
@@ -37,13 +37,13 @@ def wrong_shape(A, B):
     B[i * 8:(i + 1) * 8, :] = A[i * 4:(i + 1) * 4, :]  # here
 
 
-@wrong("a product of shapes [8, 16] and [8, 16]")
+@wrong("a product of shapes [8, 16] and [8, 16]", "the second extent of the first")
 def wrong_product(A, B):
     a = tl.load(A[0:8, 0:16])
     B[0:8, 0:8] = tl.dot(a, a)  # here
 
 
-@wrong("both operands have one type", "")
+@wrong("a product of f32 and f16", "both operands have one type")
 def mixed_product(A, B):
     a = tl.load(A[0:16, 0:16])
     B[0:16, 0:16] = tl.dot(a, a.to(tl.float16))  # here
@@ -167,7 +167,7 @@ def unknown_extent(A, B):
     B[0:8, 0:8] = A[i:2 * i + 8, 0:8]  # here
 
 
-@wrong("an empty slice")
+@wrong("an empty slice", "x[i : i + n]")
 def empty_slice(A, B):
     B[8:8, 0:8] = A[0:8, 0:8]  # here
 
@@ -216,7 +216,7 @@ def small_layout(A, B):
     B[0:32, 0:32] = t
 
 
-@wrong("is no element type")
+@wrong("is no element type", "tl.float16")
 def wrong_dtype(A, B):
     t = tl.zeros([8, 8], dtype="float17")  # here
     B[0:8, 0:8] = t
@@ -229,13 +229,13 @@ def runtime_extent(A, B):
     B[0:8, 0:8] = t
 
 
-@wrong("is never written")
+@wrong("is never written", "write it before")
 def unwritten(A, B):
     t = tl.alloc_shared([8, 8], dtype=tl.float32)  # here
     B[0:8, 0:8] = t
 
 
-@wrong("axis 2 of a tile of shape [")
+@wrong("axis 2 of a tile of shape [", "count from 0")
 def wrong_axis(A, B):
     a = tl.load(A[0:8, 0:8])
     B[0:8, 0] = tl.sum(a, axis=2)  # here
@@ -261,6 +261,6 @@ def for_else(A, B):
         pass  # here
 
 
-@wrong("is for integers")
+@wrong("is for integers", ".to(tl.int32)")
 def float_shift(A, B):
     B[0:8, 0:8] = A[0:8, 0:8] << 2  # here

@@ -30,6 +30,7 @@ class Mistakes(LanguageCase):
                 error = caught.exception
                 said = str(error)
                 self.assertIn(message, said)
+                self.assertTrue(hint, "what to do is part of what is expected")
                 self.assertIn(hint, error.hint)
                 self.assertEqual((error.file, error.line), (kernels_wrong.__file__, marked), said)
                 self.assertIn(lines[marked - 1].strip(), said)

@@ -4,6 +4,7 @@ called around it.
 
 import os
 import sys
+import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
@@ -19,6 +20,15 @@ import kiln.tilelang.language as T
 from kiln.language import KernelError
 
 
+CALL = """@T.prim_func
+def kernel(A: T.Tensor((64,), "float32")):
+    with T.Kernel(1):
+        A[0] = 1.0
+        T.%s(A[0], 1)
+KERNELS["%s"] = kernel
+"""
+
+
 class Mistakes(TileLangCase):
     def test_every_kind_is_located_and_hinted(self):
         with open(wrong.__file__) as file:
@@ -31,15 +41,30 @@ class Mistakes(TileLangCase):
                     tilelang.compile(function)
                 error = caught.exception
                 self.assertIn(message, str(error))
+                self.assertTrue(hint, "what to do is part of what is expected")
                 self.assertIn(hint, error.hint)
                 self.assertEqual((error.file, error.line), (wrong.__file__, marked), str(error))
+                self.assertIn(lines[marked - 1].strip(), str(error))
+                self.assertEqual(str(error).splitlines()[2].index("^") - 4, error.column - 1)
 
     def test_names_without_meaning_say_what_to_do(self):
         from kiln.tilelang import _absent
 
-        for name, (what, instead) in _absent.ABSENT.items():
-            self.assertTrue(what and instead, name)
-            self.assertTrue(callable(getattr(T, name)), name)
+        self.assertGreaterEqual(len(_absent.ABSENT), 100)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "absent.py")
+            with open(path, "w") as file:
+                file.write("import kiln.tilelang.language as T\n\nKERNELS = {}\n" + "".join(CALL % (n, n) for n in _absent.ABSENT))
+            made = {"__name__": "absent"}
+            with open(path) as file:
+                exec(compile(file.read(), path, "exec"), made)
+            for number, (name, (what, instead)) in enumerate(_absent.ABSENT.items()):
+                with self.subTest(name), self.assertRaises(KernelError) as caught:
+                    tilelang.compile(made["KERNELS"][name])
+                error = caught.exception
+                self.assertIn("T.%s: %s has no meaning here" % (name, what), str(error))
+                self.assertEqual((error.hint, error.file, error.line, error.column), (instead, path, 4 + 6 * number + 4, 9))
+                self.assertTrue(instead)
 
     def test_functions_of_other_kinds(self):
         with self.assertRaisesRegex(TypeError, "what T.prim_func marks"):
@@ -100,7 +125,18 @@ class Arguments(TileLangCase):
         self.assertGreater(profiler.do_bench(), 0)
         with self.assertRaisesRegex(AssertionError, "result 0: "):
             profiler.assert_allclose(lambda a, b: a - b)
+        for said, kind, reference in (
+            ("the kernel's has shape .8, 8., the reference's .1, 8, 8.", AssertionError, lambda a, b: (a + b)[None]),
+            ("the kernel's has shape .8, 8., the reference's ..$", AssertionError, lambda a, b: (a + b)[0, 0]),
+            ("gave 2 results for 1", AssertionError, lambda a, b: (a + b, a)),
+            ("the reference returned None", TypeError, lambda a, b: None),
+            ("the reference returned ..,", TypeError, lambda a, b: ()),
+        ):
+            with self.subTest(said), self.assertRaisesRegex(kind, said):
+                profiler.assert_allclose(reference)
         self.assertIn("define", kernel.get_kernel_source())
+        with self.assertRaisesRegex(ValueError, r"for Z has shape \[1, 8, 8\], and the kernel's \[8, 8\]"):
+            kernel.check(lambda a, b: (a + b)[None])
         self.assertTrue(kernel.check()["passed"])
 
 

@@ -285,10 +285,13 @@ class Mistakes(TritonCase):
                 marked = next(n for n in range(first, len(lines) + 1) if "# here" in lines[n - 1])
                 with self.assertRaises(kiln.language.KernelError) as caught:
                     kernel.warmup("f32[64, 64]", "f32[64, 64]", grid=(4,), target="host")
-                self.assertIn(message, str(caught.exception))
-                self.assertIn(hint, caught.exception.hint)
-                self.assertEqual((caught.exception.file, caught.exception.line), (wrong.__file__, marked),
-                                 str(caught.exception))
+                error = caught.exception
+                self.assertIn(message, str(error))
+                self.assertTrue(hint, "what to do is part of what is expected")
+                self.assertIn(hint, error.hint)
+                self.assertEqual((error.file, error.line), (wrong.__file__, marked), str(error))
+                self.assertIn(lines[marked - 1].strip(), str(error))
+                self.assertEqual(str(error).splitlines()[2].index("^") - 4, error.column - 1)
 
 
 if __name__ == "__main__":

@@ -10,11 +10,11 @@ import threading
 import time
 from _weakrefset import WeakSet
 
-from .errors import Busy, KilnError, NotRunning, PermissionDenied, ProtocolError, from_wire
+from .errors import Busy, InvalidArgument, KilnError, NotRunning, PermissionDenied, ProtocolError, from_wire
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+    from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
     from ._capture import Captures
 
@@ -41,6 +41,15 @@ def _wire(value: Any) -> Any:
 
 
 _encode = json.JSONEncoder(allow_nan=False, separators=(",", ":"), default=_wire).encode
+
+
+def _unsendable(where: str, value: Any) -> Iterator[Tuple[str, Any]]:
+    """Places of numbers that are infinite or none, and the numbers."""
+    if isinstance(value, float) and value - value != 0:
+        yield where, value
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, (list, tuple)) else ()
+    for name, part in items:
+        yield from _unsendable("%s.%s" % (where, name) if where else str(name), part)
 
 
 def default_socket() -> str:
@@ -289,7 +298,11 @@ class Connection:
         request: Dict[str, Any] = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
         if fds:
             request["fds"] = len(fds)
-        data = _encode(request).encode() + b"\n"
+        try:
+            data = _encode(request).encode() + b"\n"
+        except ValueError:
+            where, what = next(_unsendable("", params), ("the request", "this"))
+            raise InvalidArgument("%s: %s cannot be sent: JSON has no such number" % (where, what)) from None
         try:
             line = self._send(data, fds)
             self._sent = True

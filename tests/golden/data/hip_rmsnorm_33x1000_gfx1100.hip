@@ -29,9 +29,9 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   const i32 v0 = 0;
   // @body/2 /launches/0/body/5/body/0
   {
-    const i32 i_2 = (bx * 4) + (i32)(l_1);
+    const i32 i_2 = (4 * bx) + (i32)(l_1);
     const i32 i_4 = v0 + (i32)(l_3);
-    const u32 u_6 = (u32)((((bx * 4) * 4000) + (v0 * 4)));
+    const u32 u_6 = (u32)((((4 * bx) * 4000) + (v0 * 4)));
     const bool m_8 = (u32)(i_2) < 33u && (u32)(i_4) < 1000u;
     const vec<f32, 4> x_7 = load_buffer<vec<f32, 4>>(b_5, u_6, m_8 ? l_0 : buffer_outside);
     r1[0] = x_7;
@@ -182,9 +182,9 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   }
   // @body/9 /launches/0/body/7/body/3
   {
-    const i32 i_30 = (bx * 4) + (i32)(l_1);
+    const i32 i_30 = (4 * bx) + (i32)(l_1);
     const i32 i_31 = v4 + (i32)(l_3);
-    const u32 u_33 = (u32)((((bx * 4) * 4000) + (v4 * 4)));
+    const u32 u_33 = (u32)((((4 * bx) * 4000) + (v4 * 4)));
     const bool m_34 = (u32)(i_30) < 33u && (u32)(i_31) < 1000u;
     store_buffer<vec<f32, 4>>(b_32, u_33, m_34 ? l_0 : buffer_outside, r1[0]);
     const bool m_35 = (u32)(i_30) < 33u && (u32)(i_31 + 256) < 1000u;

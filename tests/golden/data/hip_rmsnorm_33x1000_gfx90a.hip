@@ -25,9 +25,9 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   const i32 v0 = 0;
   // @body/2 /launches/0/body/5/body/0
   {
-    const i32 i_1 = (bx * 4) + (i32)(wave);
+    const i32 i_1 = (4 * bx) + (i32)(wave);
     const i32 i_3 = v0 + (i32)(l_2);
-    const u32 u_5 = (u32)((((bx * 4) * 4000) + (v0 * 4)));
+    const u32 u_5 = (u32)((((4 * bx) * 4000) + (v0 * 4)));
     const bool m_7 = (u32)(i_1) < 33u && (u32)(i_3) < 1000u;
     const vec<f32, 4> x_6 = load_buffer<vec<f32, 4>>(b_4, u_5, m_7 ? l_0 : buffer_outside);
     r1[0] = x_6;
@@ -175,9 +175,9 @@ extern "C" KILN_KERNEL(256) void rmsnorm_0(const void* __restrict__ p0, const vo
   }
   // @body/9 /launches/0/body/7/body/3
   {
-    const i32 i_27 = (bx * 4) + (i32)(wave);
+    const i32 i_27 = (4 * bx) + (i32)(wave);
     const i32 i_28 = v4 + (i32)(l_2);
-    const u32 u_30 = (u32)((((bx * 4) * 4000) + (v4 * 4)));
+    const u32 u_30 = (u32)((((4 * bx) * 4000) + (v4 * 4)));
     const bool m_31 = (u32)(i_27) < 33u && (u32)(i_28) < 1000u;
     store_buffer<vec<f32, 4>>(b_29, u_30, m_31 ? l_0 : buffer_outside, r1[0]);
     const bool m_32 = (u32)(i_27) < 33u && (u32)(i_28 + 256) < 1000u;

@@ -20,19 +20,20 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
   f32 r1[1];
   f32 r2[1];
   vec<f32, 4> r3[4];
-  // @body/0 /launches/0/body/4
+  f32 r5[1];
+  // @body/0 /launches/0/body/5
   r0[0] = (-__builtin_inff());
-  // @body/1 /launches/0/body/5
+  // @body/1 /launches/0/body/6
   r1[0] = 0x0p+0f;
-  // @body/2 /launches/0/body/6
+  // @body/2 /launches/0/body/7
   r2[0] = 0x0p+0f;
-  // @body/3 /launches/0/body/7
+  // @body/3 /launches/0/body/8
   const i32 v0 = 0;
-  // @body/4 /launches/0/body/7/body/0
+  // @body/4 /launches/0/body/8/body/0
   {
-    const i32 i_2 = (bx * 4) + (i32)(l_1);
+    const i32 i_2 = (4 * bx) + (i32)(l_1);
     const i32 i_4 = v0 + (i32)(l_3);
-    const i64 u_5 = (((bx * 4) * 4000) + (v0 * 4));
+    const i64 u_5 = (((4 * bx) * 4000) + (v0 * 4));
     const bool m_7 = (u32)(i_2) < 33u && (u32)(i_4) < 1000u;
     vec<f32, 4> x_6 = load_global<vec<f32, 4>, 16>(p0, 0, m_7 ? (i64)(u_5) + (i64)(l_0) : 0l);
     if (!m_7) x_6 = vec<f32, 4>((-__builtin_inff()));
@@ -50,7 +51,7 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
     if (!m_13) x_12 = vec<f32, 4>((-__builtin_inff()));
     r3[3] = x_12;
   }
-  // @body/5 /launches/0/body/7/body/1
+  // @body/5 /launches/0/body/8/body/1
   {
     f32 y_14 = r3[0][0];
     bool n_15 = false;
@@ -89,13 +90,19 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
     y_14 = maximum<f32>(y_14, load_lds<f32>(lds, l_17 + 16u));
     r0[0] = maximum<f32>(r0[0], y_14);
   }
-  // @body/6 /launches/0/body/7/body/2
+  // @body/6 /launches/0/body/8/body/2
   {
-    const f32 v2 = pick<f32>((r0[0] == (-__builtin_inff())), 0x0p+0f, r0[0]);
-    r2[0] = pick<f32>((r2[0] != 0x0p+0f), (r2[0] * exp2_f32(((r1[0] - v2) * 0x1.715476p+0f))), 0x0p+0f);
-    r1[0] = v2;
+    r5[0] = pick<f32>((r0[0] == (-__builtin_inff())), 0x0p+0f, r0[0]);
   }
-  // @body/7 /launches/0/body/7/body/3
+  // @body/7 /launches/0/body/8/body/3
+  {
+    r2[0] = pick<f32>((r2[0] != 0x0p+0f), (r2[0] * exp2_f32(((r1[0] - r5[0]) * 0x1.715476p+0f))), 0x0p+0f);
+  }
+  // @body/8 /launches/0/body/8/body/4
+  {
+    r1[0] = r5[0];
+  }
+  // @body/9 /launches/0/body/8/body/5
   {
     r3[0][0] = exp2_f32(((r3[0][0] - r1[0]) * 0x1.715476p+0f));
   }
@@ -144,7 +151,7 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
   {
     r3[3][3] = exp2_f32(((r3[3][3] - r1[0]) * 0x1.715476p+0f));
   }
-  // @body/8 /launches/0/body/7/body/4
+  // @body/10 /launches/0/body/8/body/6
   {
     f32 y_18 = ((((r3[0][0] + r3[0][1]) + (r3[0][2] + r3[0][3])) + ((r3[1][0] + r3[1][1]) + (r3[1][2] + r3[1][3]))) + (((r3[2][0] + r3[2][1]) + (r3[2][2] + r3[2][3])) + ((r3[3][0] + r3[3][1]) + (r3[3][2] + r3[3][3]))));
     y_18 = (y_18 + exchange<1>(y_18, lane));
@@ -158,7 +165,7 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
     y_18 = (y_18 + load_lds<f32>(lds, l_17 + 48u));
     r2[0] = (r2[0] + y_18);
   }
-  // @body/9 /launches/0/body/8/then/0
+  // @body/11 /launches/0/body/9/then/0
   {
     r3[0][0] = (r3[0][0] / r2[0]);
   }
@@ -207,11 +214,11 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
   {
     r3[3][3] = (r3[3][3] / r2[0]);
   }
-  // @body/10 /launches/0/body/8/then/1
+  // @body/12 /launches/0/body/9/then/1
   {
-    const i32 i_19 = (bx * 4) + (i32)(l_1);
+    const i32 i_19 = (4 * bx) + (i32)(l_1);
     const i32 i_20 = 0 + (i32)(l_3);
-    const u32 u_22 = (u32)(((bx * 4) * 4000));
+    const u32 u_22 = (u32)(((4 * bx) * 4000));
     const bool m_23 = (u32)(i_19) < 33u && (u32)(i_20) < 1000u;
     store_buffer<vec<f32, 4>>(b_21, u_22, m_23 ? l_0 : buffer_outside, r3[0]);
     const bool m_24 = (u32)(i_19) < 33u && (u32)(i_20 + 256) < 1000u;

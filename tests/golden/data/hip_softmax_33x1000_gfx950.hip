@@ -16,19 +16,20 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
   f32 r1[1];
   f32 r2[1];
   vec<f32, 4> r3[4];
-  // @body/0 /launches/0/body/4
+  f32 r4[1];
+  // @body/0 /launches/0/body/5
   r0[0] = (-__builtin_inff());
-  // @body/1 /launches/0/body/5
+  // @body/1 /launches/0/body/6
   r1[0] = 0x0p+0f;
-  // @body/2 /launches/0/body/6
+  // @body/2 /launches/0/body/7
   r2[0] = 0x0p+0f;
-  // @body/3 /launches/0/body/7
+  // @body/3 /launches/0/body/8
   const i32 v0 = 0;
-  // @body/4 /launches/0/body/7/body/0
+  // @body/4 /launches/0/body/8/body/0
   {
-    const i32 i_1 = (bx * 4) + (i32)(wave);
+    const i32 i_1 = (4 * bx) + (i32)(wave);
     const i32 i_3 = v0 + (i32)(l_2);
-    const i64 u_4 = (((bx * 4) * 4000) + (v0 * 4));
+    const i64 u_4 = (((4 * bx) * 4000) + (v0 * 4));
     const bool m_6 = (u32)(i_1) < 33u && (u32)(i_3) < 1000u;
     vec<f32, 4> x_5 = load_global<vec<f32, 4>, 16>(p0, 0, m_6 ? (i64)(u_4) + (i64)(l_0) : 0l);
     if (!m_6) x_5 = vec<f32, 4>((-__builtin_inff()));
@@ -46,7 +47,7 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
     if (!m_12) x_11 = vec<f32, 4>((-__builtin_inff()));
     r3[3] = x_11;
   }
-  // @body/5 /launches/0/body/7/body/1
+  // @body/5 /launches/0/body/8/body/1
   {
     f32 y_13 = r3[0][0];
     bool n_14 = false;
@@ -82,13 +83,19 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
     y_13 = maximum<f32>(y_13, exchange<32>(y_13, lane));
     r0[0] = maximum<f32>(r0[0], y_13);
   }
-  // @body/6 /launches/0/body/7/body/2
+  // @body/6 /launches/0/body/8/body/2
   {
-    const f32 v2 = pick<f32>((r0[0] == (-__builtin_inff())), 0x0p+0f, r0[0]);
-    r2[0] = pick<f32>((r2[0] != 0x0p+0f), (r2[0] * exp2_f32(((r1[0] - v2) * 0x1.715476p+0f))), 0x0p+0f);
-    r1[0] = v2;
+    r4[0] = pick<f32>((r0[0] == (-__builtin_inff())), 0x0p+0f, r0[0]);
   }
-  // @body/7 /launches/0/body/7/body/3
+  // @body/7 /launches/0/body/8/body/3
+  {
+    r2[0] = pick<f32>((r2[0] != 0x0p+0f), (r2[0] * exp2_f32(((r1[0] - r4[0]) * 0x1.715476p+0f))), 0x0p+0f);
+  }
+  // @body/8 /launches/0/body/8/body/4
+  {
+    r1[0] = r4[0];
+  }
+  // @body/9 /launches/0/body/8/body/5
   {
     r3[0][0] = exp2_f32(((r3[0][0] - r1[0]) * 0x1.715476p+0f));
   }
@@ -137,7 +144,7 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
   {
     r3[3][3] = exp2_f32(((r3[3][3] - r1[0]) * 0x1.715476p+0f));
   }
-  // @body/8 /launches/0/body/7/body/4
+  // @body/10 /launches/0/body/8/body/6
   {
     f32 y_15 = ((((r3[0][0] + r3[0][1]) + (r3[0][2] + r3[0][3])) + ((r3[1][0] + r3[1][1]) + (r3[1][2] + r3[1][3]))) + (((r3[2][0] + r3[2][1]) + (r3[2][2] + r3[2][3])) + ((r3[3][0] + r3[3][1]) + (r3[3][2] + r3[3][3]))));
     y_15 = (y_15 + exchange<1>(y_15, lane));
@@ -148,7 +155,7 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
     y_15 = (y_15 + exchange<32>(y_15, lane));
     r2[0] = (r2[0] + y_15);
   }
-  // @body/9 /launches/0/body/8/then/0
+  // @body/11 /launches/0/body/9/then/0
   {
     r3[0][0] = (r3[0][0] / r2[0]);
   }
@@ -197,11 +204,11 @@ extern "C" KILN_KERNEL(256) void softmax_0(const void* __restrict__ p0, void* __
   {
     r3[3][3] = (r3[3][3] / r2[0]);
   }
-  // @body/10 /launches/0/body/8/then/1
+  // @body/12 /launches/0/body/9/then/1
   {
-    const i32 i_16 = (bx * 4) + (i32)(wave);
+    const i32 i_16 = (4 * bx) + (i32)(wave);
     const i32 i_17 = 0 + (i32)(l_2);
-    const u32 u_19 = (u32)(((bx * 4) * 4000));
+    const u32 u_19 = (u32)(((4 * bx) * 4000));
     const bool m_20 = (u32)(i_16) < 33u && (u32)(i_17) < 1000u;
     store_buffer<vec<f32, 4>>(b_18, u_19, m_20 ? l_0 : buffer_outside, r3[0]);
     const bool m_21 = (u32)(i_16) < 33u && (u32)(i_17 + 256) < 1000u;

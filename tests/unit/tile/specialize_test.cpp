@@ -441,8 +441,11 @@ TEST(Builtins, EveryVariantBindsForEveryTarget) {
   for (const auto& name : tile::builtin_names(programs_folder)) {
     const auto program = tile::load_builtin(programs_folder, name);
     ASSERT_TRUE(program);
+    const auto types = std::find_if(program->options.begin(), program->options.end(),
+                                    [](const auto& option) { return option.name == "dtype"; });
+    ASSERT_NE(types, program->options.end());
     for (const char* target : targets) {
-      for (const std::string& dtype : program->options[0].choices) {
+      for (const std::string& dtype : types->choices) {
         for (const char* size : {"1", "33", "129", "1000", "2048"}) {
           for (int flags = 0; flags < 4; ++flags) {
             specialize::Bindings bindings;

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
 import json
+import linecache
 import os
 import re
 import sys
+import traceback
 from typing import Any, Dict, List, Tuple
 
 from .. import errors
 from ._arguments import parse_spec
-from ._errors import KernelError, nearest
+from ._errors import KernelError, Place, nearest
 from ._kernel import Kernel, kernel_of
 from ._options import When
 from ._specialize import Program
 from ._types import Buffer, constexpr
 
 
-def load_module(path: str) -> Any:
-    """Imports a file as Python does a script that is not the main one, its folder first on the path."""
+def load_module(path: str, folder: str = "") -> Any:
+    """Imports a file as Python does a script that is not the main one, ``folder`` (without one its own) first on the path. What it
+    prints goes to standard error: standard output is the program's."""
     if not os.path.isfile(path):
         raise errors.InvalidArgument("%s: no such file" % path)
-    folder = os.path.dirname(os.path.abspath(path))
+    folder = folder or os.path.dirname(os.path.abspath(path))
     if folder not in sys.path:
         sys.path.insert(0, folder)
     name = "kiln_kernels_" + "".join(c if c.isalnum() else "_" for c in os.path.abspath(path))
@@ -32,8 +36,30 @@ def load_module(path: str) -> Any:
         raise errors.InvalidArgument("%s: not a Python file" % path)
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
-    spec.loader.exec_module(module)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            spec.loader.exec_module(module)
+    except errors.KilnError:
+        raise
+    except SyntaxError as error:
+        place = Place(error.filename or path, error.lineno or 1, error.offset or 1, error.end_offset or 0, (error.text or "").rstrip("\n"), "")
+        raise KernelError(error.msg, place, "the file is no Python of this interpreter, %s" % sys.version.split()[0]) from None
+    except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's module raises
+        raise _import_failed(path, error) from error
     return module
+
+
+def _import_failed(path: str, error: BaseException) -> KernelError:
+    """An exception of the user's module, at the line of that module that led to it."""
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) == os.path.abspath(path)]
+    place = None
+    if frames:
+        last = frames[-1]
+        text = linecache.getline(last.filename, last.lineno or 0).rstrip("\n")
+        place = Place(path, last.lineno or 0, len(text) - len(text.lstrip()) + 1, len(text) + 1, text, "")
+    missing = isinstance(error, ModuleNotFoundError)
+    hint = "this is %s; $KILN_PYTHON names another interpreter" % sys.executable if missing else ""
+    return KernelError("%s while the file is imported: %s" % (type(error).__name__, error), place, hint)
 
 
 def find_kernel(module: Any, name: str, path: str) -> Tuple[str, Kernel]:
@@ -80,6 +106,8 @@ def arguments_of(kernel: Kernel, given: Dict[str, str]) -> Dict[str, Any]:
         if name not in parameters:
             raise errors.InvalidArgument("%s has no parameter %s; there are %s" % (kernel.kernel_function.__name__, name, ", ".join(parameters)))
         spec = parse_spec(text)
+        if spec is None and (not text or "[" in text):
+            raise errors.InvalidArgument("--arg %s=%s: expected an array as f16[64, seq], a number or a word" % (name, text))
         values[name] = spec if spec is not None else parse_value(text)
     return {k: (parse_spec(v) or v) if isinstance(v, str) else v for k, v in values.items()}
 
@@ -111,8 +139,8 @@ def split_spec(spec: str) -> Tuple[str, str]:
     return found.group(1), found.group(2) or ""
 
 
-def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], target: str) -> Dict[str, Any]:
-    module = load_module(path)
+def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], target: str, folder: str = "") -> Dict[str, Any]:
+    module = load_module(path, folder)
     name, kernel = find_kernel(module, name, path)
     constants, symbols = settings(kernel, module, given)
     values = {**arguments_of(kernel, args), **constants}
@@ -124,6 +152,11 @@ def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], targ
     sequence = symbols.pop("seq", None)
     launch["symbols"] = symbols
     program = kernel.program(kernel.specs({k: v for k, v in bound.items() if v is not None or k not in annotations}), launch, target)
+    known = [n for part in ("symbols", "tunables", "options") for n in program.json.get(part, {})]
+    for word in symbols:
+        if word not in known:
+            hint = nearest(word, [*known, *kernel._signature.parameters])
+            raise errors.InvalidArgument("%s has no symbol, parameter or constant %s to be set%s" % (name, word, "; " + hint if hint else ""))
     if sequence is not None:
         symbols.update({symbol: sequence for symbol in program.sequence or [s for s in ("seq",) if s in program.json.get("symbols", {})]})
     return described(path, name, program, symbols)
@@ -145,10 +178,11 @@ def main(arguments: List[str]) -> int:
     command.add_argument("--set", action="append", default=[], nargs="+", metavar="NAME=VALUE",
                          help="a constant of the kernel or of its file, a symbol's value; seq: of the sequence axis")
     command.add_argument("--target", default="gfx942", help="the target whose facts the kernel asks for")
+    command.add_argument("--folder", default="", help="whose modules the file imports, where that is not its own")
     given = parser.parse_args(arguments)
     try:
         path, name = split_spec(given.kernel)
-        result = emit(path, name, pairs(given.arg, "--arg"), pairs([x for group in given.set for x in group], "--set"), given.target)
+        result = emit(path, name, pairs(given.arg, "--arg"), pairs([x for group in given.set for x in group], "--set"), given.target, given.folder)
     except errors.KilnError as error:
         print(str(error) if isinstance(error, KernelError) else "error: " + str(error), file=sys.stderr)
         return 1
@@ -156,9 +190,11 @@ def main(arguments: List[str]) -> int:
         print("error: %s: %s" % (given.kernel, error), file=sys.stderr)
         return 1
     json.dump(result, sys.stdout)
-    print()
+    print(flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    status = main(sys.argv[1:])
+    sys.stderr.flush()
+    os._exit(status)  # threads and exit handlers of the user's file have no say in it

@@ -7,7 +7,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from .. import errors
 from .._arrays import Array, numpy_dtype_name
-from ._types import DTYPES, as_dtype
+from ._types import DTYPES, as_dtype, plain
 
 
 class ArraySpec:
@@ -17,12 +17,22 @@ class ArraySpec:
         dtype: of its elements, a DType's name. shape: extents, numbers or names.
         strides: in elements, None when it is row-major and contiguous.
         described: of a tensor descriptor: (shape, strides, block, padding), else None.
+        owner: of an argument over the memory of others: the one whose parameter stands for all; this one begins ``offset``
+            elements into it.
     """
 
-    __slots__ = ("dtype", "shape", "strides", "described")
+    __slots__ = ("dtype", "shape", "strides", "described", "owner", "offset")
 
     def __init__(self, dtype: str, shape: Tuple[Any, ...], strides: Optional[Tuple[int, ...]] = None, described: Any = None) -> None:
         self.dtype, self.shape, self.strides, self.described = dtype, tuple(shape), strides, described
+        self.owner: Optional[str] = None
+        self.offset = 0
+
+    def shared(self, owner: str, offset: int) -> "ArraySpec":
+        """The same array, over memory that the parameter ``owner`` stands for."""
+        made = ArraySpec(self.dtype, self.shape, self.strides, self.described)
+        made.owner, made.offset = owner, offset
+        return made
 
     @property
     def memory(self) -> Optional[int]:
@@ -127,17 +137,53 @@ def to_numpy(value: Any) -> Any:
     return None
 
 
+def scalar_of(name: str, value: Any, dtype: str) -> Any:
+    """A number argument of this type as JSON has it.
+
+    Raises:
+        errors.InvalidArgument: no number, one that the type does not hold, infinite or not a number.
+    """
+    given = plain(value)
+    if not isinstance(given, (bool, int, float)):
+        raise errors.InvalidArgument("%s: expected a number of type %s, found %s" % (name, dtype, type(given).__name__))
+    if dtype == "bool":
+        return bool(given)
+    if not DTYPES[dtype].is_float:
+        low = 0 if dtype.startswith("u") else -(2 ** (8 * DTYPES[dtype].bytes - 1))
+        if given != given or given in (math.inf, -math.inf) or given != int(given) or not low <= given < low + 2 ** (8 * DTYPES[dtype].bytes):
+            raise errors.InvalidArgument("%s: %r is no value of type %s" % (name, given, dtype))
+        return int(given)
+    if not math.isfinite(given):
+        raise errors.InvalidArgument("%s: %r cannot be passed to a kernel that is compiled for other numbers; tl.compile and calls of "
+                                     "the kernel itself make it part of the program" % (name, given))
+    return float(given)
+
+
 class Staged:
     """The arrays of one call in memory that the daemon shares; results are copied back by :meth:`finish`."""
 
     def __init__(self, client: Any) -> None:
         self._client = client
-        self._back: List[Tuple[Any, Array]] = []
+        self._back: List[Tuple[Any, Any, Any]] = []  # where to, from where, what it was where only changes go back
         self._own: List[Array] = []
 
-    def array(self, name: str, value: Any, dtype: str, shape: Tuple[int, ...], written: bool, by_axes: bool = True) -> Array:
+    @staticmethod
+    def itemsize(dtype: str) -> int:
+        return DTYPES[dtype].bytes
+
+    def span(self, memory: Any, dtype: Any) -> Any:
+        """A copy of a piece of memory, bytes, that the daemon shares, as a NumPy array of ``dtype``; changes go back."""
+        made = Array(self._client, memory.shape, "u8")
+        self._own.append(made)
+        copy = made.numpy()
+        copy[...] = memory
+        self._back.append((memory, copy, memory.copy()))
+        return copy.view(dtype)
+
+    def array(self, name: str, value: Any, dtype: str, shape: Tuple[int, ...], written: bool, by_axes: bool = True,
+              gaps: bool = False) -> Array:
         """The argument for a tensor parameter of this type and shape; one that is addressed by pointer, not ``by_axes``, may have
-        its elements under any shape.
+        its elements under any shape. With ``gaps`` there is memory of others between its elements: only what changes goes back.
 
         Raises:
             errors.InvalidArgument: another type or shape, not contiguous and written, read-only and written.
@@ -151,6 +197,8 @@ class Staged:
             raise errors.InvalidArgument("%s: expected shape %s, found %s" % (name, list(shape), list(spec.shape)))
         if isinstance(value, Array):
             return value
+        import numpy
+
         view = to_numpy(value)
         if view is None:
             raise errors.InvalidArgument("%s: %s is neither a NumPy array nor has it DLPack" % (name, type(value).__name__))
@@ -165,12 +213,18 @@ class Staged:
         self._own.append(made)
         made.numpy()[...] = view
         if written:
-            self._back.append((view, made))
+            self._back.append((view, made.numpy(), numpy.array(view) if gaps else None))
         return made
 
     def finish(self) -> None:
-        for view, array in self._back:
-            view[...] = array.numpy()
+        for view, result, before in self._back:
+            if before is None:
+                view[...] = result
+                continue
+            import numpy
+
+            bits = "u%d" % result.itemsize
+            numpy.copyto(view, result, where=result.view(bits) != before.view(bits))
         self.free()
 
     def free(self) -> None:

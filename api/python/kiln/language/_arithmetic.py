@@ -250,7 +250,7 @@ def _common(op: str, a: Operand, b: Operand, floats: bool = False) -> Tuple[Expr
     remainder = op == "%" and (floats or reading.triton)
     if op in ("//", "%", "<<", ">>", "&", "|", "^") and dtype in FLOATS and not remainder:
         raise Mistake("%s is for integers%s, not for %s" % (op, " and conditions" if op in "&|^" else "", dtype),
-                      "tl.floor(x / y) for the quotient of floats" if op in ("//", "%") else "")
+                      "tl.floor(x / y) for the quotient of floats" if op in ("//", "%") else "convert with .to(tl.int32), or .to(tl.int32, bitcast=True) for the bits")
     return cast(left, dtype), cast(right, dtype)
 
 

@@ -65,7 +65,10 @@ def against(compiled: Any, reference: Any, values: Dict[str, Any]) -> Dict[str, 
     rows = []
     for tensor, right in zip(written, wanted):
         found = as_floats(to_numpy(values[program.arguments[tensor["name"]]]), tensor["dtype"])
-        right = numpy.asarray(right, dtype="float64").reshape(found.shape)
+        right = numpy.asarray(right, dtype="float64")
+        if right.shape != found.shape:
+            raise ValueError("the reference's array for %s has shape %s, and the kernel's %s" % (
+                tensor["name"], list(right.shape), list(found.shape)))
         unit = _UNIT.get(tensor["dtype"], 0)
         tolerance = 4 * unit * numpy.maximum(1, numpy.abs(right)) + (_SUMS * numpy.maximum(1, numpy.abs(right)) if unit else 0)
         error = numpy.abs(found - right)

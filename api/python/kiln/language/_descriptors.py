@@ -98,7 +98,7 @@ def _advance(t: Reader, base: Any, offsets: Any) -> BlockPointer:
     steps = _list(t, offsets, "offsets")
     if len(steps) != len(base.offsets):
         raise Mistake("%d offsets for a block pointer of %d axes" % (len(steps), len(base.offsets)),
-                      "one offset an axis")
+                      "one entry an axis, 0 for those that stay")
     moved = [t.expr(binary("+", o, index_of(t.operand(s)))) for o, s in zip(base.offsets, steps)]
     return BlockPointer(base.param, base.shape, base.strides, moved, base.block, base.base)
 
@@ -108,7 +108,8 @@ def _axes(given: Any, rank: int) -> List[int]:
     axes = list(given) if isinstance(given, (tuple, list)) else [given]
     for axis in axes:
         if not isinstance(axis, int) or not -rank <= axis < rank:
-            raise Mistake("axis %r to check, of a block of %d axes" % (axis, rank))
+            raise Mistake("axis %r to check, of a block of %d axes" % (axis, rank),
+                          "boundary_check lists axes from 0: (0, 1) for both of two")
     return sorted({axis % rank for axis in axes})
 
 
@@ -179,7 +180,7 @@ def _fits(t: Reader, value: Any, shape: Tuple[Any, ...]) -> None:
     given = getattr(value, "shape", ())
     if given and not same_shape(tuple(given), shape):
         raise Mistake("a value of shape %s for a block of shape %s" % (shape_text(given), shape_text(shape)),
-                      "both have one shape: reshape or broadcast the value")
+                      "a block is stored whole: tl.broadcast_to(value, shape), or a descriptor with this block_shape")
 
 
 @operation("descriptor.atomic_add")

@@ -59,6 +59,10 @@ class KernelError(ProgramInvalid):
         return ["KernelError: " + str(self)]
 
 
+class CallError(KernelError, TypeError):
+    """A call that does not fit the kernel; ``place`` is the kernel's definition."""
+
+
 def nearest(word: str, words: Any) -> str:
     """`` (did you mean 'x'?)`` where one of ``words`` is close to ``word``, else ""."""
     import difflib

@@ -59,7 +59,8 @@ class Memory(Tiles):
                 raise Mistake("the extent of this slice, %s, is not known when the kernel is compiled" % size,
                               "write both ends as start and start + constant: x[i * b : (i + 1) * b]")
             if isinstance(size, int) and size <= 0:
-                raise Mistake("an empty slice: from %s to %s" % (low.text, high.text), "the end lies behind the start")
+                raise Mistake("an empty slice: from %s to %s" % (low.text, high.text),
+                              "a slice has an element at least: x[i : i + n] with n from 1 on")
             start.append(self._fixed(low))
             ranged.append(True)
             shape.append(size)
@@ -349,5 +350,5 @@ def _spread(items: List[Any], rank: int, name: str) -> List[Any]:
         items = items[:at] + [slice(None)] * (rank - len(items) + 1) + items[at + 1:]
     if len(items) > rank:
         raise Mistake("%d indices for %s, which has %d ax%s" % (len(items), name, rank, "is" if rank == 1 else "es"),
-                      "one index or range an axis; axes that are left out are whole")
+                      "an index or a range for each axis; those that are left out, or ..., are whole")
     return items + [slice(None)] * (rank - len(items))

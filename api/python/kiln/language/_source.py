@@ -3,12 +3,127 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import inspect
 import linecache
+import threading
 import types
-from typing import Any, Dict
+import weakref
+from typing import Any, Dict, Iterator, List, Tuple
 
 from ._errors import KernelError, Place
+from ._types import plain
+
+# Lines of the files that functions were defined in, as they were when a decorator saw them: a file that is edited later
+# is not what this process has imported.
+_lines: "weakref.WeakKeyDictionary[types.CodeType, List[str]]" = weakref.WeakKeyDictionary()
+
+
+def remember(function: Any) -> None:
+    """Keeps the source of a function as it is now, and that of functions inside it and of those that it names."""
+    function = inspect.unwrap(getattr(function, "kernel_function", function))
+    code = getattr(function, "__code__", None)
+    if code is None or code in _lines:
+        return
+    file = inspect.getsourcefile(function) or code.co_filename
+    linecache.checkcache(file)
+    lines = linecache.getlines(file, function.__globals__)
+    if not lines:
+        return
+    every = _nested(code)
+    for one in every:
+        _lines[one] = lines
+    for helper in _named(function, {name for one in every for name in one.co_names}):
+        remember(helper)
+
+
+def _nested(code: types.CodeType) -> List[types.CodeType]:
+    found = [code]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            found += _nested(constant)
+    return found
+
+
+def _named(function: types.FunctionType, names: Any) -> List[types.FunctionType]:
+    """Functions of Python among what names mean to a function, and among what modules that it names hold by them."""
+    values = [function.__globals__.get(name) for name in names]
+    modules = [v for v in values if isinstance(v, types.ModuleType) and not _foreign(v)]
+    values += [vars(module).get(name) for module in modules for name in names]
+    return [v for v in values if isinstance(v, types.FunctionType) and not _foreign(inspect.getmodule(v))]
+
+
+def _foreign(module: Any) -> bool:
+    """Whether a module is no author's: its names are not looked at for changes."""
+    return getattr(module, "__name__", "").partition(".")[0] in ("kiln", "numpy", "torch", "math", "builtins")
+
+
+# -- what names meant
+
+_MISSING = "<missing>"
+_reading = threading.local()
+Names = Dict[Tuple[types.FunctionType, str], Any]
+
+
+@contextlib.contextmanager
+def served() -> Iterator[Names]:
+    """What names of functions meant that are looked up in this thread, as :func:`stamp` gives it."""
+    outer, _reading.names = getattr(_reading, "names", None), {}
+    try:
+        yield _reading.names
+    finally:
+        _reading.names = outer
+
+
+def still(names: Names) -> bool:
+    """Whether all names mean what they meant."""
+    return all(stamp(function, _meaning(function, name)) == before for (function, name), before in names.items())
+
+
+def _meaning(function: types.FunctionType, name: str) -> Any:
+    if name in function.__code__.co_freevars and function.__closure__:
+        try:
+            return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+        except ValueError:  # not set yet
+            pass
+    if name in function.__globals__:
+        return function.__globals__[name]
+    builtins = function.__globals__.get("__builtins__", {})
+    return (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, _MISSING)
+
+
+class _Same:
+    """Equal where it is the same object, which it keeps alive."""
+
+    __slots__ = ("what",)
+
+    def __init__(self, what: Any) -> None:
+        self.what = what
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.what is self.what
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def stamp(function: types.FunctionType, value: Any, depth: int = 3) -> Any:
+    """What a value is, to compare with later: numbers, texts, containers and objects by their contents, functions by
+    themselves, of modules the attributes that the function names.
+    """
+    value = plain(value)
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return type(value).__name__, repr(value)
+    if isinstance(value, types.ModuleType):
+        words = function.__code__.co_names if depth and not _foreign(value) else ()
+        return _Same(value), [(w, stamp(function, vars(value)[w], depth - 1)) for w in words if w in vars(value)]
+    if depth and isinstance(value, (list, tuple, set, frozenset)):
+        return type(value).__name__, [stamp(function, v, depth - 1) for v in value]
+    if depth and isinstance(value, dict):
+        return "dict", [(repr(k), stamp(function, v, depth - 1)) for k, v in value.items()]
+    if hasattr(value, "tobytes") and hasattr(value, "shape"):
+        return str(value.dtype), value.shape, value.tobytes()
+    held = vars(value) if depth and hasattr(value, "__dict__") and (isinstance(value, type) or not callable(value)) else {}
+    return _Same(value), [(n, stamp(function, v, depth - 1)) for n, v in list(held.items()) if not n.startswith("__")]
 
 
 class Source:
@@ -23,11 +138,7 @@ class Source:
     def __init__(self, function: types.FunctionType) -> None:
         self.function = function
         self.file = inspect.getsourcefile(function) or "<unknown>"
-        try:
-            lines, self.first_line = inspect.getsourcelines(function)
-        except (OSError, TypeError):
-            raise KernelError("the source of %s cannot be read" % function.__qualname__,
-                              hint="kernels are read, not run: define it in a file or a notebook cell") from None
+        lines, self.first_line = _text(function)
         self._indent = len(lines[0]) - len(lines[0].lstrip())
         text = "".join(line[self._indent:] if line.strip() and (line[: self._indent].isspace() or not self._indent) else line for line in lines)
         self._lines = [line.rstrip("\n") for line in lines]
@@ -43,6 +154,9 @@ class Source:
         if not isinstance(definition, ast.FunctionDef):
             raise KernelError("expected a function defined with def, found %s" % function.__qualname__,
                               hint="a lambda or a class is no kernel")
+        if definition.name != inspect.unwrap(function).__code__.co_name:
+            raise KernelError("%s has another function at line %d than the one that was imported" % (self.file, self.first_line),
+                              hint="the file was changed since: import it again, or start anew")
         self.tree = definition
         self._names: Dict[str, Any] = {}
         if function.__closure__:
@@ -67,6 +181,9 @@ class Source:
 
     def lookup(self, name: str) -> Any:
         """What a free name means: closure, module, built-in. LookupError when it means nothing."""
+        names = getattr(_reading, "names", None)
+        if names is not None and (self.function, name) not in names:
+            names[self.function, name] = stamp(self.function, _meaning(self.function, name))
         if name in self._names:
             return self._names[name]
         if name in self.function.__globals__:
@@ -77,3 +194,21 @@ class Source:
 
     def names(self) -> Any:
         return list(self._names) + list(self.function.__globals__)
+
+
+def _text(function: types.FunctionType) -> Tuple[List[str], int]:
+    """The lines of a function's definition with its decorators, and the number of the first one.
+
+    Raises:
+        KernelError: there are none.
+    """
+    try:
+        remember(function)
+        code = inspect.unwrap(function).__code__
+        lines, first = _lines.get(code), code.co_firstlineno
+        if lines is None or not 0 < first <= len(lines):
+            raise OSError("no source")
+        return inspect.getblock(lines[first - 1:]), first
+    except (OSError, TypeError):
+        raise KernelError("the source of %s cannot be read" % function.__qualname__,
+                          hint="kernels are read, not run: define it in a file or a notebook cell") from None

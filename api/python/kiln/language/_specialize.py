@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
+import math
 from typing import Any, Dict, List, Optional, Tuple
 
 from ._access import Reader
 from ._arguments import ArraySpec
-from ._arithmetic import Mistake, as_dim, reading
+from ._arithmetic import Mistake, as_dim, constant, reading
 from ._builder import Builder
 from ._descriptors import described
 from ._errors import KernelError, Place
-from ._expr import STATIC, UNIFORM, Expr, Param, Poly, dim, index_expr
+from ._expr import STATIC, UNIFORM, Expr, Param, Pointer, Poly, dim, index_expr
 from ._operations import OPERATIONS, layout_entry
 from ._source import Source
 from ._options import OptionType, When
-from ._types import Buffer, DType, Symbol, as_dtype, constexpr
+from ._types import Buffer, DType, Symbol, as_dtype, constexpr, plain
 
 THREADS = 256  # of a block on a card, where the author says nothing
 _QUERIES = ("q", "query", "queries", "q_ptr")
@@ -47,6 +48,7 @@ class Program:
         self.extents: Dict[str, Any] = {}
         self.types: Dict[str, str] = {}        # options that are the element type of a parameter, by its name in the program
         self.brought: Dict[str, str] = {}      # options that bring a parameter, by the name that the author wrote
+        self.names: Dict[Any, Any] = {}        # what names meant while it was read (_source.served)
         self.arguments: Dict[str, str] = {}    # the parameter that the author wrote, by its name in the program
 
 
@@ -75,6 +77,7 @@ class Specializer:
         self.builder.known["target.wave"] = wave_of(target)
         self.out = self.program_class()
         self.names: Dict[str, Any] = {}
+        self.owners: Dict[str, Param] = {}  # of arguments over one memory: the parameter that stands for all
         self.info: Dict[str, Any] = {"params": self.out.params, "symbol": self.symbol, "sequence": None, "sequence_used": self._use_sequence,
                                      "target": target.split(":")[0], "grid": launch.get("grid"), "views": views}
         self.views, self.written = views, written
@@ -124,9 +127,13 @@ class Specializer:
             return value
         if isinstance(annotation, When):
             return self.optional(name, annotation)
+        if isinstance(value, ArraySpec) and value.owner is not None:
+            return self.over(name, annotation, value)
         if isinstance(annotation, Buffer):
             return self.tensor(name, annotation, value if isinstance(value, ArraySpec) else None)
         dtype = as_dtype(annotation) if annotation is not None else None
+        if isinstance(value, float) and not math.isfinite(value):  # JSON has none: part of the program
+            return constant(value, "f32" if dtype is None else dtype.name)
         if dtype is not None and not isinstance(value, ArraySpec):
             return self.scalar(name, dtype.name)
         if not given:
@@ -143,6 +150,19 @@ class Specializer:
         if isinstance(value, float):
             return self.scalar(name, "f32")
         return value
+
+    def over(self, name: str, annotation: Any, spec: ArraySpec) -> Any:
+        """A parameter over the memory of others, as the one that stands for all, which is written, and an offset into it."""
+        if spec.owner == name:
+            self.owners[name] = self.tensor(name, annotation, spec)
+            self.owners[name].written = True
+        elif isinstance(annotation, Buffer):
+            for axis, extent in enumerate(annotation.shape):
+                self.extent(name, axis, extent, spec.shape[axis])
+        owner = self.owners[str(spec.owner)]
+        if spec.described is not None:
+            return described(owner, spec.described)
+        return Pointer(owner, index_expr(spec.offset, STATIC)) if spec.offset else owner
 
     def optional(self, name: str, annotation: When) -> Any:
         """A parameter that an option brings."""
@@ -203,10 +223,9 @@ class Specializer:
 
     def extent(self, name: str, axis: int, wanted: Any, now: Any) -> Any:
         """An extent of a tensor: a number, or a symbol that takes its value from the argument."""
-        if isinstance(wanted, bool) or wanted is not None and not isinstance(wanted, (int, str, Symbol, constexpr)):
+        wanted = plain(wanted)
+        if isinstance(wanted, bool) or wanted is not None and not isinstance(wanted, (int, str, Symbol)):
             raise Mistake("the extent %r of %s" % (wanted, name), "an extent is a whole number, a name, or tl.symbol(…)")
-        if isinstance(wanted, constexpr):
-            wanted = wanted.value
         if isinstance(wanted, int):
             if isinstance(now, int) and now != wanted:
                 raise Mistake("axis %d of %s is %d, and that of the array that is passed %d" % (axis, name, wanted, now))
@@ -323,6 +342,8 @@ class Specializer:
                 launch.threads = self._threads(self.launch.get("threads"))
         self.out.grid = self.builder.launches[0].grid
         self.out.json, self.out.places = self.builder.program()
+        for number in range(len(self.builder.launches)):  # what is said of a launch as a whole
+            self.out.places.setdefault("/launches/%d" % number, self.source.place(self.source.tree))
         self.builder.known.pop("target.wave", None)
         return self.out
 

@@ -18,7 +18,7 @@ from ._predication import changed
 from ._source import Source
 from ._views import Views
 from ._options import Option, OptionType
-from ._types import BlockLayout, Builtin, DType, Symbol, Value, as_dtype, constexpr
+from ._types import BlockLayout, Builtin, DType, Symbol, Value, as_dtype, constexpr, plain
 
 Operation = Callable[..., Any]
 
@@ -259,8 +259,7 @@ class Tracer(Names):
             raise Mistake("%s is not defined" % node.id, nearest(node.id, words)) from None
 
     def _captured(self, value: Any) -> Any:
-        if isinstance(value, constexpr):
-            return value.value
+        value = type(value)(plain(v) for v in value) if type(value) in (tuple, list) else plain(value)
         if isinstance(value, Symbol):
             return self.info["symbol"](value)
         if isinstance(value, (Option, OptionType)):
@@ -419,7 +418,7 @@ class Tracer(Names):
         if isinstance(base, (Pointer, BlockPointer)):
             raise Mistake("a pointer cannot be indexed", "tl.load(pointer + offset)")
         try:
-            return base[items[0] if len(items) == 1 else tuple(items)]
+            return plain(base[items[0] if len(items) == 1 else tuple(items)])
         except (TypeError, LookupError) as error:
             raise Mistake("%s" % error) from None
 
@@ -484,7 +483,7 @@ class Tracer(Names):
             raise Mistake("%s is a function of Python, and a kernel's values are not known to it" % getattr(function, "__name__", function),
                           "use its counterpart in kiln.language, such as tl.exp for math.exp")
         try:
-            return function(*args, **kwargs)
+            return plain(function(*args, **kwargs))
         except Exception as error:  # noqa: BLE001 - the author's own function
             raise Mistake("%s: %s: %s" % (getattr(function, "__name__", function), type(error).__name__, error)) from None
 

@@ -146,6 +146,13 @@ class constexpr:
         return "tl.constexpr(%r)" % (self.value,)
 
 
+def plain(value: Any) -> Any:
+    """A constexpr's value, a NumPy number as Python's; anything else as it is."""
+    if isinstance(value, constexpr):
+        return value.value
+    return value.item() if type(value).__module__ == "numpy" and hasattr(value, "item") and getattr(value, "ndim", 1) == 0 else value
+
+
 class BlockLayout:
     """Where an element of a shared tile lies: ``shape`` with the axes in ``order`` (the fastest first), from ``origin`` on.
 

@@ -275,20 +275,16 @@ def _fits(extents: List[Any], wanted: List[Any]) -> bool:
 
 
 def _move_elements(t: Reader, source: Area, target: Area) -> None:
-    shape, places = [], ([], [])  # type: ignore[var-annotated]
+    places = ([], [])  # type: ignore[var-annotated]
     wide = [[a for a in side.axes if a.extent != 1] for side in (source, target)]
-    if len(wide[0]) != len(wide[1]):
-        raise Mistake("a copy from shape %s to shape %s" % (shape_text(source.shape), shape_text(target.shape)))
-    for first, second in zip(*wide):
-        assert first.extent is not None and second.extent is not None
-        if not same_shape((first.extent,), (second.extent,)):
-            if not isinstance(first.extent, int) or not isinstance(second.extent, int):
-                raise Mistake("a copy from shape %s to shape %s" % (shape_text(source.shape), shape_text(target.shape)))
-        shape.append(
-            min(first.extent, second.extent)
-            if isinstance(first.extent, int) and isinstance(second.extent, int)
-            else first.extent
+    extents = [tuple(a.extent for a in axes) for axes in wide]
+    if not same_shape(*extents):
+        raise Mistake(
+            "a copy from shape %s to shape %s" % (shape_text(source.shape), shape_text(target.shape)),
+            "both sides have the same extents but for axes of 1; a start, A[i, j], takes the other side's, and a range, "
+            "A[i:i + 16, :], gives its own",
         )
+    shape = list(extents[0])
     for side, places_of in zip((source, target), places):
         number = 0
         for axis in side.axes:

@@ -52,19 +52,27 @@ class Profiler:
         """Compares with a function of NumPy arrays.
 
         Raises:
-            AssertionError: more elements than ``max_mismatched_ratio`` differ.
+            AssertionError: other numbers of results, other shapes, or more elements than ``max_mismatched_ratio``
+                (a share of each result) differ.
+            TypeError: the kernel or the function returns nothing.
         """
         import numpy
 
-        found, wanted = self.run_once(), self.run_once(reference_program)
-        for number, (a, b) in enumerate(zip(_several(found), _several(wanted))):
+        found, wanted = _results(self.run_once(), "the kernel"), _results(self.run_once(reference_program), "the reference")
+        if len(found) != len(wanted):
+            raise AssertionError("the reference gave %d results for %d of the kernel" % (len(wanted), len(found)))
+        for number, (a, b) in enumerate(zip(found, wanted)):
             right = numpy.asarray(b, "float64")
             left = as_floats(a, "bf16" if a.dtype == numpy.uint16 and right.dtype != a.dtype else str(a.dtype))
+            if left.shape != right.shape:
+                raise AssertionError(
+                    "result %d: the kernel's has shape %s, the reference's %s" % (number, left.shape, right.shape)
+                )
             wrong = ~numpy.isclose(left, right, rtol, atol, equal_nan=True)
-            if wrong.mean() > max_mismatched_ratio:
+            if wrong.size and wrong.mean() > max_mismatched_ratio:
                 raise AssertionError(
                     "result %d: %d of %d elements differ, by at most %g"
-                    % (number, wrong.sum(), wrong.size, numpy.abs(left - right).max())
+                    % (number, wrong.sum(), wrong.size, numpy.nanmax(numpy.abs(left - right)))
                 )
 
     @property
@@ -75,8 +83,14 @@ class Profiler:
         return self._kernel(*args)
 
 
-def _several(value: Any) -> List[Any]:
-    return list(value) if isinstance(value, (tuple, list)) else [value]
+def _results(value: Any, whose: str) -> List[Any]:
+    found = list(value) if isinstance(value, (tuple, list)) else [value]
+    if not found or any(x is None for x in found):
+        raise TypeError(
+            "%s returned %r, and results are compared: name the kernel's with out_idx=, and return arrays from the "
+            "reference" % (whose, value)
+        )
+    return found
 
 
 def do_bench(
