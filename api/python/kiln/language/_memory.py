@@ -9,7 +9,13 @@ from ._arithmetic import Mistake, broadcast, broadcast_shape, cast, constant, in
 from ._expr import ELEMENT, STATIC, UNIFORM, Dim, Expr, Param, Pointer, Poly, Region, Tile, Transposed, dim, index_expr
 from ._tiles import INDEX_NAMES, MapScope, Shape, Tiles, describe, placed
 
-__all__ = ["INDEX_NAMES", "MapScope", "Memory", "describe", "placed"]
+__all__ = ["INDEX_NAMES", "MapScope", "Memory", "describe", "from_end", "placed"]
+
+
+def from_end(index: Expr, extent: Dim) -> Expr:
+    """An index as a place along an axis of ``extent``: a number below 0 counts from the end."""
+    value = index.poly.constant if index.poly is not None else None
+    return index if value is None or value >= 0 else index_expr(Poly.of(extent) + Poly.of(value), STATIC)
 
 
 class Memory(Tiles):
@@ -46,13 +52,13 @@ class Memory(Tiles):
         for axis, item in enumerate(items):
             extent = of.shape[axis]
             if not isinstance(item, slice):
-                start.append(self._from_end(self._fixed(index_of(self.operand(item))), extent))
+                start.append(from_end(self._fixed(index_of(self.operand(item))), extent))
                 ranged.append(False)
                 continue
             if item.step not in (None, 1):
                 raise Mistake("a slice with a step", "tl.load(pointer + offsets) takes any pattern of addresses")
-            low = self._from_end(index_of(self.operand(0 if item.start is None else item.start)), extent)
-            high = index_expr(Poly.of(extent), STATIC) if item.stop is None else self._from_end(index_of(self.operand(item.stop)), extent)
+            low = from_end(index_of(self.operand(0 if item.start is None else item.start)), extent)
+            high = index_expr(Poly.of(extent), STATIC) if item.stop is None else from_end(index_of(self.operand(item.stop)), extent)
             assert low.poly is not None and high.poly is not None
             size = dim(high.poly - low.poly)
             if isinstance(size, Poly) and not self.builder.is_static(size):
@@ -73,10 +79,6 @@ class Memory(Tiles):
         """An index that is loaded, by a name of its own: where a region begins no element can stand."""
         loaded = index.reads and not index.shape and index.level == UNIFORM and self.scope is None
         return self.let(index, "at") if loaded and not self._written(index) else index
-
-    def _from_end(self, index: Expr, extent: Dim) -> Expr:
-        value = index.poly.constant if index.poly is not None else None
-        return index if value is None or value >= 0 else index_expr(Poly.of(extent) + Poly.of(value), STATIC)
 
     def _note_grid(self, param: Param, region: Region) -> None:
         for axis, start in enumerate(region.start):
@@ -194,7 +196,7 @@ class Memory(Tiles):
         elif of.dtype is None:
             raise Mistake("%s is read before it is written" % of.name,
                           "fill it first: a copy, tl.zeros or an assignment")
-        parts = [self._from_end(index_of(self.operand(i)), n) for i, n in zip(indices, of.shape)]
+        parts = [from_end(index_of(self.operand(i)), n) for i, n in zip(indices, of.shape)]
         shape: Shape = ()
         for part in parts:
             shape = broadcast_shape(shape, part.shape)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import itertools
 import re
-from typing import Any, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, Optional, Sequence, Set, Tuple
 
 from ._builder import Builder
 from ._expr import Expr, Poly

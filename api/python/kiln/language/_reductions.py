@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Tuple
+from typing import Any
 
 from ._access import Reader
 from ._arithmetic import Mistake, as_dim, binary, call, cast, index_of, is_number, truth

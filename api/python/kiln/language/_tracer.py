@@ -310,7 +310,8 @@ class Tracer(Names):
 
     def _offset(self, value: Any) -> bool:
         """Whether a parameter with axes plus this is pointer arithmetic: the other one is an index."""
-        return isinstance(value, int) or isinstance(value, Expr) and value.dtype in ("index", "i32", "i64", "u32", "u64")
+        return isinstance(value, int) or isinstance(value, Expr) and value.dtype in ("index", "i8", "i16", "i32", "i64",
+                                                                                     "u8", "u16", "u32", "u64")
 
     def moved_pointer(self, base: Any, offset: Any) -> Pointer:
         amount = index_of(self.operand(offset))

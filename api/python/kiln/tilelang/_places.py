@@ -6,7 +6,7 @@ from typing import Any, List, Optional, Tuple, Union
 
 from ..language._arithmetic import Mistake, binary, cast, index_of, same_shape, shape_text
 from ..language._expr import ELEMENT, STATIC, UNIFORM, Dim, Expr, Param, Poly, Region, Tile, dim, index_expr
-from ..language._memory import describe
+from ..language._memory import describe, from_end
 from ..language._operations import dims, dtype_name, operation
 from ..language._tilelang import Access
 
@@ -124,7 +124,7 @@ def _axis(t: Reader, item: Any, extent: Dim) -> Axis:
         raise Mistake("a range with a step", "T.Parallel over the elements: dst[i] = src[i * step]")
     low = index_of(t.uniform(0 if item.start is None else item.start, "at"))
     high = index_expr(Poly.of(extent), STATIC) if item.stop is None else index_of(t.uniform(item.stop, "end"))
-    low, high = (_from_end(x, extent) for x in (low, high))
+    low, high = (from_end(x, extent) for x in (low, high))
     assert low.poly is not None and high.poly is not None
     size = dim(high.poly - low.poly)
     if isinstance(size, Poly) and not t.builder.is_static(size):
@@ -132,11 +132,6 @@ def _axis(t: Reader, item: Any, extent: Dim) -> Axis:
     if isinstance(size, int) and size <= 0:
         raise Mistake("an empty range: from %s to %s" % (low.text, high.text))
     return Axis(low, size, False)
-
-
-def _from_end(index: Expr, extent: Dim) -> Expr:
-    value = index.poly.constant if index.poly is not None else None
-    return index if value is None or value >= 0 else index_expr(Poly.of(extent) + Poly.of(value), STATIC)
 
 
 # -- copies
