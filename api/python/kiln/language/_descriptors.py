@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, List, Optional, Sequence, Tuple
 
 from ._access import Reader
-from ._arithmetic import Mistake, as_dim, binary, broadcast, cast, index_of, same_shape, shape_text
+from ._arithmetic import Mistake, as_dim, binary, broadcast, index_of, same_shape, shape_text
 from ._expr import STATIC, BlockPointer, Expr, Param, Pointer, Poly, index_expr
 from ._memory import describe
-from ._operations import OPERATIONS, operation
+from ._operations import operation
 
 
 class Descriptor(BlockPointer):

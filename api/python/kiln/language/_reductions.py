@@ -79,11 +79,11 @@ def _extremes(name: str) -> None:
             keep_dims: bool = False) -> Any:
         if is_number(input):
             return (input, 0) if return_indices else input
-        found = t.expr(reduce(t, name, input, axis, keep_dims))
-        if return_indices:
-            value = cast(found, "f32") if found.dtype == "bf16" else found
-            return value, reduce(t, "arg" + name, input, axis, keep_dims)
-        return cast(found, _EXTREMES.get(found.dtype, found.dtype))
+        found = reduce(t, name, input, axis, keep_dims)
+        if not return_indices:
+            return _as(t, found, None, _EXTREMES)
+        value = _as(t, found, None, {"bf16": "f32"})
+        return value, reduce(t, "arg" + name, input, axis, keep_dims)
 
     @operation("arg" + name)
     def place(t: Reader, input: Any, axis: Any = None, tie_break_left: bool = True, keep_dims: bool = False) -> Any:
