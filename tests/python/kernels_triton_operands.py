@@ -155,3 +155,18 @@ def unknown_treatment_of_nan(x_ptr, y_ptr):
 def scan_that_way(x_ptr, y_ptr):
     v = tl.load(x_ptr + tl.arange(0, 8))
     tl.store(y_ptr + tl.arange(0, 8), tl.cumsum(v, 0, reverse=v))  # here
+
+
+@expect("8 elements cannot have shape [2, 3]", "multiply", "tl.reshape")
+def reshaped_to_less(x_ptr, y_ptr):
+    tl.store(y_ptr, tl.sum(tl.reshape(tl.load(x_ptr + tl.arange(0, 8)), (2, 3))))  # here
+
+
+@expect("has no method foo", "x.to(", "tl.load")
+def unknown_method(x_ptr, y_ptr):
+    tl.store(y_ptr, tl.load(x_ptr + tl.arange(0, 8)).foo())  # here
+
+
+@expect("2 indices for shape [8]", "an axis", "(tl.load")
+def indices_too_many(x_ptr, y_ptr):
+    tl.store(y_ptr, (tl.load(x_ptr + tl.arange(0, 8)) + tl.arange(0, 8))[0, 0])  # here

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import re
 from typing import Any, Dict, List, Tuple
 
-from ._arithmetic import (Mistake, as_dim, binary, broadcast, broadcast_shape, cast, constant, index_of, is_number, same_shape, shape_text)
+from ._arithmetic import (Mistake, binary, broadcast, broadcast_shape, cast, constant, index_of, is_number, same_shape,
+                          shape_text)
 from ._errors import nearest
-from ._expr import ELEMENT, STATIC, BlockPointer, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, index_expr
+from ._expr import ELEMENT, STATIC, BlockPointer, Dot, Expr, Param, Poly, Region, Tile, Transposed, index_expr
 from ._memory import describe
 from ._tracer import Tracer
 from ._types import DTYPES, DType
@@ -41,7 +41,8 @@ class Reader(Tracer):
             return total
         if name == "block_shape" and isinstance(value, BlockPointer):
             return tuple(value.block)
-        raise Mistake("%s has no attribute %s" % (describe(value), name), nearest(name, ("shape", "dtype", "T", "ndim") + _METHODS))
+        raise Mistake("%s has no attribute %s" % (describe(value), name),
+                      nearest(name, ("shape", "dtype", "T", "ndim") + _METHODS) or "shape, dtype, ndim and T are there")
 
     def method(self, value: Any, name: str, args: List[Any], kwargs: Dict[str, Any]) -> Any:
         if name in ("to", "astype", "cast", "bitcast"):
@@ -55,7 +56,8 @@ class Reader(Tracer):
         known = "trans" if name in ("transpose", "permute", "trans") else name
         if known in _METHODS and known in self.operations:
             return self.called(known, value, args, kwargs)
-        raise Mistake("%s has no method %s" % (describe(value), name), nearest(name, _METHODS))
+        raise Mistake("%s has no method %s" % (describe(value), name),
+                      nearest(name, _METHODS) or "x.to(…), x.sum(…), x.reshape(…) and their like")
 
     def called(self, name: str, value: Any, args: List[Any], kwargs: Dict[str, Any]) -> Any:
         """An operation as a method of its first argument."""
@@ -100,14 +102,17 @@ class Reader(Tracer):
                 at += n != 1
             return value.moved(axes, shape)
         if not all(isinstance(n, int) for n in value.shape + shape):
-            raise Mistake("a reshape from %s to %s of sizes that are not known now" % (shape_text(value.shape), shape_text(shape)))
+            raise Mistake("a reshape from %s to %s of sizes that are not known now"
+                          % (shape_text(value.shape), shape_text(shape)),
+                          "sizes that are tl.constexpr or numbers; axes of extent 1 come and go freely")
         count, wanted = 1, 1
         for n in value.shape:
             count *= n
         for n in shape:
             wanted *= n
         if count != wanted:
-            raise Mistake("%d elements cannot have shape %s" % (count, shape_text(shape)))
+            raise Mistake("%d elements cannot have shape %s" % (count, shape_text(shape)),
+                          "the extents of a shape multiply to the number of elements")
         flat, axes = Poly(), {}
         for k, n in enumerate(shape):
             flat = flat * Poly.of(n) + Poly.of("$%d" % k)
@@ -130,7 +135,8 @@ class Reader(Tracer):
                 shape.append(1)
                 continue
             if axis >= len(value.shape):
-                raise Mistake("more indices than the %d axes of shape %s" % (len(value.shape), shape_text(value.shape)))
+                raise Mistake("more indices than the %d axes of shape %s" % (len(value.shape), shape_text(value.shape)),
+                              "None adds an axis, : keeps one")
             axes[axis] = "$%d" % len(shape)
             shape.append(value.shape[axis])
             axis += 1
@@ -161,7 +167,8 @@ class Reader(Tracer):
         region = self.region(base, items)
         if isinstance(base, Tile):
             if base.dtype is None:
-                raise Mistake("%s is read before it is written" % base.name)
+                raise Mistake("%s is read before it is written" % base.name,
+                              "fill it first: a copy, tl.zeros or an assignment")
             return self._part(base, region)
         base.read = True
         return region
@@ -176,7 +183,8 @@ class Reader(Tracer):
         axes, shape = {}, []
         items = items + [slice(None)] * (len(value.shape) - len(items))
         if len(items) > len(value.shape):
-            raise Mistake("%d indices for shape %s" % (len(items), shape_text(value.shape)))
+            raise Mistake("%d indices for shape %s" % (len(items), shape_text(value.shape)),
+                          "an index or a range an axis; a number has none")
         reads, level = value.reads, value.level
         for k, item in enumerate(items):
             if isinstance(item, slice):
@@ -218,5 +226,7 @@ class Reader(Tracer):
         expr = cast(self.operand(value), target.dtype)
         shape = broadcast_shape(target.shape, expr.shape)
         if not same_shape(shape, target.shape):
-            raise Mistake("a value of shape %s does not fit the indices' shape %s" % (shape_text(expr.shape), shape_text(target.shape)))
+            raise Mistake("a value of shape %s does not fit the indices' shape %s"
+                          % (shape_text(expr.shape), shape_text(target.shape)),
+                          "one value for each index, or one for all")
         self.map(shape, target.text, broadcast(expr, shape))
