@@ -23,7 +23,6 @@ def _elementwise(name: str, function: str) -> None:
 for _name in ("exp", "exp2", "log", "log2", "log1p", "expm1", "sqrt", "rsqrt", "tanh", "sigmoid", "erf", "sin", "cos",
               "floor", "ceil", "round", "fma", "isnan", "isinf", "pow", "popcount", "clz"):
     _elementwise(_name, _name)
-_elementwise("math_abs", "abs")
 
 
 @operation("abs")
