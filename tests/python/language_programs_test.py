@@ -22,7 +22,7 @@ import random_accesses
 import random_programs
 
 BLOCKS, N = 3, 3
-COUNTS = {"host": 120, "emu:gfx942": 24}
+COUNTS = {"host": 100, "emu:gfx942": 16}
 REFUSED = ("an index expression may leave 64 bits",  # whole numbers are places: the engine proves that these stay in range
            "is never written", "may be written by no statement")  # a branch that this grid never takes held all its writes
 
