@@ -504,8 +504,8 @@ def changes_memory_behind_and(Y):
 @tl.kernel
 def tuple_of_a_loop(Y):
     pair = (tl.zeros([8], tl.float32), 1)
-    for k in range(3):  # here
-        pair = (pair[0] + 1, 2)
+    for k in range(3):
+        pair = (pair[0] + 1, 2, k)  # here
     tl.store(Y + tl.arange(0, 8), pair[0])
 
 
@@ -517,7 +517,7 @@ MISTAKES = (
     (two_shapes, r"x is of shape \[8\] in one branch of an if and of shape \[4\] in the other", "one shape and element type"),
     (changes_memory_in_a_choice, "a side of a if c else b that changes memory", "write an if statement"),
     (changes_memory_behind_and, "a part of and, or that changes memory", "write an if statement"),
-    (tuple_of_a_loop, "pair changes in this loop", "a name of its own"),
+    (tuple_of_a_loop, r"pair changes its type here, from \(f32\[8\], i32\) to \(f32\[8\], int 2, i32\)", "keeps its shape"),
 )
 
 

@@ -200,6 +200,7 @@ def tuples_are_values(X, Y):
     o = tl.arange(0, 8)
     v = tl.load(X + o)
     best, alt = v * 0, v
+    state = (v, (1, 0.5))
     pair = (v, [v * 2, tl.arange(0, 8)])
     v += 1
     for k in range(3):
@@ -207,9 +208,11 @@ def tuples_are_values(X, Y):
         best = best + alt
         alt = kept[0] + k
         tl.store(Y + (3 + k) * 8 + o, kept[1] + best)
+        state = (state[0] * state[1][0], (state[1][0] + 1, state[1][1] - k))
     tl.store(Y + o, pair[0])
     tl.store(Y + 8 + o, pair[1][0] + pair[1][1])
     tl.store(Y + 16 + o, v)
+    tl.store(Y + 48 + o, state[0] + state[1][1])
 
 
 @tl.kernel
@@ -368,8 +371,8 @@ class Meaning(LanguageCase):
         for k in range(3):
             best, alt, kept = best + alt, best + k, alt
             rows.append(kept + best)
-        wanted = numpy.concatenate([x, x * 2 + numpy.arange(8), x + 1] + rows)
-        y = numpy.zeros(48, "f4")
+        wanted = numpy.concatenate([x, x * 2 + numpy.arange(8), x + 1] + rows + [x * 6 + 0.5 - 3])
+        y = numpy.zeros(56, "f4")
         self.run_everywhere(tuples_are_values[(1,)], x, y, outputs=[y], wanted=[wanted])
 
     def test_names_that_follow_a_tile(self):

@@ -41,6 +41,7 @@ class Loops(Branches):
     bind: Callable[[ast.AST, Any], None]
     eval: Callable[[ast.AST], Any]
     moved_pointer: Callable[[Any, Any], Pointer]
+    set_carried: Callable[[str, Any, Any], None]
 
     def loop(self, node: ast.For, over: Any) -> None:
         """One loop of any kind. What stands behind it in its own body is no end of the function."""
@@ -131,8 +132,7 @@ class Loops(Branches):
                 continue
             if name in frame.carried:
                 if value is not frame.carried[name]:
-                    self.write(frame.carried[name], value)
-                    frame.names[name] = frame.carried[name]
+                    self.set_carried(name, frame.carried[name], value)
                 frame.loose.discard(name)
                 continue
             if isinstance(value, Param) and value.mode != "axes" and _scan.step_of(node.body, name) is not None:
@@ -151,9 +151,23 @@ class Loops(Branches):
             elif isinstance(value, (Pointer, BlockPointer)):
                 self.fail("the pointer %s changes in this loop in a way that is not followed" % name, node,
                           "advance it once an iteration by the same amount: %s += step" % name)
-            elif isinstance(value, (tuple, list)) or _scan.read_before_assigned(node.body, name):
-                self.fail("%s changes in this loop, and is %s" % (name, describe(value)), node, "a loop changes numbers, tiles and pointers: give each part a name of its own")
+            elif isinstance(value, (tuple, list)):
+                frame.names[name] = frame.carried[name] = self._carriers(node, name, value)
+            elif _scan.read_before_assigned(node.body, name):
+                self.fail("%s changes in this loop, and is %s" % (name, describe(value)), node, "a loop changes numbers, tiles and pointers")
         return before
+
+    def _carriers(self, node: ast.For, name: str, values: Any) -> Any:
+        """Tiles for the parts of a tuple that the loop changes."""
+        found = []
+        for value in values:
+            if isinstance(value, (tuple, list)):
+                found.append(self._carriers(node, name, value))
+            elif is_number(value) or isinstance(value, (Expr, Transposed)) or isinstance(value, Tile) and value.by_value:
+                found.append(self._made(self.expr(value), name))
+            else:
+                self.fail("%s changes in this loop, and a part of it is %s" % (name, describe(value)), node, "give each part a name of its own")
+        return type(values)(found)
 
     def _carrier(self, node: ast.For, name: str, value: Any) -> Tile:
         """A tile for a number that the loop changes."""

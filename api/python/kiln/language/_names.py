@@ -50,14 +50,12 @@ class Names(Loops):
             value = where(condition, self.operand(value), self.operand(frame.names[name]))
         carried = frame.carried.get(name)
         if carried is not None and self.scope is None:
-            shape, dtype = _type_of(value)
-            if is_number(value) or shape is not None and same_shape(shape, carried.shape) and dtype in (None, carried.dtype):
-                self._set_carried(name, carried, value)
+            if _fits(carried, value):
+                self.set_carried(name, carried, value)
                 return
             if name not in frame.loose:
-                self.fail("%s changes its type here, from %s%s to %s" % (
-                    name, carried.dtype, _shown(carried.shape), describe(value) if shape is None else "%s%s" % (dtype, _shown(shape))), node,
-                    "a name that a loop or branch changes keeps its shape and element type: convert with .to(…)")
+                self.fail("%s changes its type here, from %s to %s" % (name, _kind(carried), _kind(value)), node,
+                          "a name that a loop or branch changes keeps its shape and element type: convert with .to(…)")
             del frame.carried[name]
             frame.loose.discard(name)
         frame.names[name] = self.owned(value, name)
@@ -65,16 +63,28 @@ class Names(Loops):
         frame.gone.pop(name, None)
         frame.hints.pop(name, None)
 
-    def _set_carried(self, name: str, carried: Tile, value: Any) -> None:
-        """Into the tile that a loop or branch keeps for the name."""
+    def set_carried(self, name: str, carried: Any, value: Any) -> None:
+        """Into the tile, or tuple of tiles, that a loop or branch keeps for the name."""
         frame = self.frame
+        if isinstance(carried, (tuple, list)):
+            value = self._copied(value)  # its parts may be the tiles that are written first
+        self._set_parts(carried, value)
+        frame.names[name] = carried
+
+    def _copied(self, value: Any) -> Any:
+        return type(value)(self._copied(part) for part in value) if isinstance(value, (tuple, list)) else self.held(value)
+
+    def _set_parts(self, carried: Any, value: Any) -> None:
+        if isinstance(carried, (tuple, list)):
+            for one, other in zip(carried, value):
+                self._set_parts(one, other)
+            return
         waiting = self.dependents(carried)
         if waiting:
             value = self.held(value)
-        for dependent in waiting:
-            frame.names[dependent] = self._settled(frame.names[dependent], dependent)
+        for name in waiting:
+            self.frame.names[name] = self._settled(self.frame.names[name], name)
         self.write(carried, value)
-        frame.names[name] = carried
 
     def _settled(self, value: Any, name: str) -> Any:
         """A value that means elements of tiles, put into a tile now."""
@@ -194,5 +204,19 @@ def _type_of(value: Any) -> Tuple[Any, Any]:
     return None, None
 
 
-def _shown(shape: Any) -> str:
-    return "[%s]" % ", ".join(str(n) for n in shape) if shape else ""
+def _fits(carried: Any, value: Any) -> bool:
+    """Whether the tiles that a loop or branch keeps for a name take its new value."""
+    if isinstance(carried, (tuple, list)):
+        return type(value) is type(carried) and len(value) == len(carried) and all(map(_fits, carried, value))
+    shape, dtype = _type_of(value)
+    return is_number(value) or shape is not None and same_shape(shape, carried.shape) and dtype in (None, carried.dtype)
+
+
+def _kind(value: Any) -> str:
+    """A value's type and shape, for error messages."""
+    if isinstance(value, (tuple, list)):
+        return "(%s)" % ", ".join(_kind(part) for part in value)
+    shape, dtype = _type_of(value)
+    if shape is None:
+        return describe(value)
+    return "%s%s" % (dtype, "[%s]" % ", ".join(str(n) for n in shape) if shape else "")

@@ -69,6 +69,7 @@ class Views:
         self.stores = Stores()
         # Of loads whose rows the author took modulo their number: parameter, tile, axis, which rows are extra.
         self._extra: List[Tuple[str, str, int, Extra]] = []
+        self.wrapping: Set[str] = set()   # parameters that are stored to modulo an extent: a rectangle would drop elements
         self.ranges = Ranges(builder, grid)
         self.accesses: Dict[str, List[Access]] = {}
 
@@ -94,6 +95,8 @@ class Views:
 
     def revised(self) -> Optional[Dict[str, View]]:
         """The views without those that repeat rows which are kept; None where all are right."""
+        if self.wrapping:
+            return {name: view for name, view in self.decided.items() if name not in self.wrapping}
         if not self._extra:
             return None
         flow = Flow(self.stores, self._least)
@@ -324,6 +327,8 @@ def store(memory: Any, access: Access, value: Any, expr: Expr) -> None:
         expr = expr.moved({0: "$1", 1: "$0"}, (expr.shape[1], expr.shape[0]))
         value = None
     view = memory.views.of(access.param)
+    if placed.wrapped:
+        memory.views.wrapping.add(access.param.name)
     memory.views.stored(memory.store_region_flat(region, value, expr), view, placed)
 
 
