@@ -2,6 +2,7 @@
 
 import math
 import os
+import random
 import sys
 import threading
 import unittest
@@ -70,6 +71,13 @@ def every_second(y, n, B: ttl.constexpr):
 def into_gaps(y, n, B: ttl.constexpr):
     o = ttl.arange(0, B)
     ttl.store(y + o * 2 + 1, 3.0, mask=o < n)
+
+
+@triton.jit
+def chained(a, b, c, sa, sb, sc, n):
+    for i in range(n):
+        ttl.store(b + i * sb, ttl.load(a + i * sa) + 1)
+        ttl.store(c + i * sc, ttl.load(b + (n - 1 - i) * sb) * 2)
 
 
 @tl.kernel
@@ -141,6 +149,28 @@ class Overlaps(LanguageCase):
             wanted = numpy.stack([both[:, 0], both[:, 0] * 2], 1)
             doubled(both[:, 0], both[:, 1], device=device)  # no element in common: as if they were apart
             numpy.testing.assert_array_equal(both, wanted)
+
+    def test_random_parts_of_one_array(self):
+        seed = int(os.environ.get("KILN_SEED", random.SystemRandom().randrange(2 ** 31)))
+        dice = random.Random(seed)
+        for number in range(6):
+            n = dice.randint(2, 7)
+            cuts = []
+            for _ in range(3):
+                step = dice.randint(1, 3)
+                first = dice.randint(0, 8)
+                cuts.append(slice(first, first + (n - 1) * step + 1, step))
+            base = self.normals(40).astype("i4").astype("f4")
+            wanted = base.copy()
+            a, b, c = (wanted[cut] for cut in cuts)
+            for i in range(n):
+                b[i] = a[i] + 1
+                c[i] = b[n - 1 - i] * 2
+            for device in DEVICES:
+                found = base.copy()
+                with self.subTest("KILN_SEED=%d %s Overlaps.test_random_parts_of_one_array" % (seed, __file__), number=number, cuts=cuts):
+                    chained[(1,)](*(found[cut] for cut in cuts), *(cut.step for cut in cuts), n, device=device)
+                    numpy.testing.assert_array_equal(found, wanted)
 
     def test_what_cannot_be_passed_names_both(self):
         x = self.normals(24)

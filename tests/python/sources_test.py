@@ -227,6 +227,20 @@ class Sources(LanguageCase):
             self.module.three(4, device=device)(y)
             numpy.testing.assert_array_equal(y, [9.0] * 4)
 
+    def test_lines_are_those_of_the_import(self):
+        self.write("edited", "from kiln import triton\nimport kiln.triton.language as ttl\n@triton.jit\ndef one(x, y):\n    pass\n"
+                   "    ttl.stor(y, 1.0)\n", 3 * 10 ** 18)
+        for first, text in ((None, None), (6, "    pass\n"), (8, "    pass\n\n    # more lines, the same code\n")):
+            if text is not None:
+                with open(self.module.__file__) as file:
+                    said = file.read()
+                self.write("edited", said.replace("    pass\n", text), (first + 3) * 10 ** 18)
+            importlib.reload(self.module)
+            with self.assertRaises(tl.KernelError) as caught:
+                self.ran(self.module.one, "host")
+            self.assertEqual((caught.exception.line, caught.exception.column), (first or 6, 5), str(caught.exception))
+            self.assertIn("ttl.stor(y, 1.0)", str(caught.exception))
+
     def test_another_function_where_one_was_is_an_error(self):
         made = {}
         path = os.path.join(self.folder.name, "loose.py")

@@ -9,21 +9,22 @@ import linecache
 import threading
 import types
 import weakref
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ._errors import KernelError, Place
 from ._types import plain
 
 # Lines of the files that functions were defined in, as they were when a decorator saw them: a file that is edited later
 # is not what this process has imported.
-_lines: "weakref.WeakKeyDictionary[types.CodeType, List[str]]" = weakref.WeakKeyDictionary()
+# By the id of the code, which is equal to that of the same function on other lines.
+_lines: Dict[int, Tuple[Any, List[str]]] = {}
 
 
 def remember(function: Any) -> None:
     """Keeps the source of a function as it is now, and that of functions inside it and of those that it names."""
     function = inspect.unwrap(getattr(function, "kernel_function", function))
     code = getattr(function, "__code__", None)
-    if code is None or code in _lines:
+    if code is None or _kept(code) is not None:
         return
     file = inspect.getsourcefile(function) or code.co_filename
     linecache.checkcache(file)
@@ -32,9 +33,19 @@ def remember(function: Any) -> None:
         return
     every = _nested(code)
     for one in every:
-        _lines[one] = lines
+        _keep(one, lines)
     for helper in _named(function, {name for one in every for name in one.co_names}):
         remember(helper)
+
+
+def _keep(code: types.CodeType, lines: List[str]) -> None:
+    key = id(code)
+    _lines[key] = weakref.ref(code, lambda _: _lines.pop(key, None)), lines
+
+
+def _kept(code: types.CodeType) -> Optional[List[str]]:
+    found = _lines.get(id(code))
+    return found[1] if found is not None and found[0]() is code else None
 
 
 def _nested(code: types.CodeType) -> List[types.CodeType]:
@@ -205,7 +216,7 @@ def _text(function: types.FunctionType) -> Tuple[List[str], int]:
     try:
         remember(function)
         code = inspect.unwrap(function).__code__
-        lines, first = _lines.get(code), code.co_firstlineno
+        lines, first = _kept(code), code.co_firstlineno
         if lines is None or not 0 < first <= len(lines):
             raise OSError("no source")
         return inspect.getblock(lines[first - 1:]), first
