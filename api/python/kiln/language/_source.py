@@ -61,12 +61,13 @@ def _named(function: types.FunctionType, names: Any) -> List[types.FunctionType]
     values = [function.__globals__.get(name) for name in names]
     modules = [v for v in values if isinstance(v, types.ModuleType) and not _foreign(v)]
     values += [vars(module).get(name) for module in modules for name in names]
-    return [v for v in values if isinstance(v, types.FunctionType) and not _foreign(inspect.getmodule(v))]
+    return [v for v in values if isinstance(v, types.FunctionType) and not _foreign(v)]
 
 
 def _foreign(module: Any) -> bool:
-    """Whether a module is no author's: its names are not looked at for changes."""
-    return getattr(module, "__name__", "").partition(".")[0] in ("kiln", "numpy", "torch", "math", "builtins")
+    """Whether a module, or the one that a function is of, is no author's: its names are not looked at for changes."""
+    name = module.__name__ if isinstance(module, types.ModuleType) else getattr(module, "__module__", None) or ""
+    return name.partition(".")[0] in ("kiln", "numpy", "torch", "math", "builtins")
 
 
 # -- what names meant
@@ -84,6 +85,21 @@ def served() -> Iterator[Names]:
         yield _reading.names
     finally:
         _reading.names = outer
+
+
+def named(function: Any) -> Names:
+    """What all names in a function mean, and those in functions of Python that it names."""
+    found: Names = {}
+    rest = [inspect.unwrap(getattr(function, "kernel_function", function))]
+    while rest:
+        one = rest.pop()
+        words = {name for code in _nested(one.__code__) for name in code.co_names + code.co_freevars}
+        found.update({(one, word): stamp(one, _meaning(one, word)) for word in words})
+        values = [_meaning(one, word) for word in words]
+        inner = [inspect.unwrap(getattr(v, "kernel_function", v)) for v in values] + _named(one, words)
+        rest += [f for f in inner if isinstance(f, types.FunctionType) and not _foreign(f)
+                 and all(f is not key[0] for key in found) and f not in rest]
+    return found
 
 
 def still(names: Names) -> bool:
