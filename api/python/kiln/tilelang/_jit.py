@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from .. import errors
 from .._arrays import Array
 from ..language._arguments import ArraySpec, spec_of, to_numpy
+from ..language._overlaps import check_apart
 from ..language._kernel import CompiledKernel, bindings_of, client, default_device, target_of
 from ..language._source import Source
 from ..language._types import as_dtype
@@ -63,6 +64,7 @@ class JITKernel:
         self.out_idx = result_positions(out_idx, len(prim_func.arguments))
         self._program = prim_func.program(specs or {}, self.target)
         self._compiled: Dict[Any, CompiledKernel] = {}
+        self._elsewhere: Dict[Any, "JITKernel"] = {}
         self._lock = threading.Lock()
         self._given = dict(specs or {})
         if all(s in self._program.set for s in self._program.json.get("symbols", {})):
@@ -71,11 +73,20 @@ class JITKernel:
     # -- running
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs it.
+        """Runs it; ``device=`` or ``target=`` (:func:`place_of`), where the kernel has no such parameter, elsewhere than
+        it was compiled for.
 
         Raises:
             errors.InvalidArgument: an argument too many or too few, an array of another type or shape, named.
         """
+        own = {k: kwargs.pop(k) for k in ("target", "device") if k in kwargs and k not in self.prim_func.arguments}
+        if any(v is not None for v in own.values()):
+            place = place_of(own.get("target"), own.get("device"))
+            if place != (self.target, self.device):
+                elsewhere = self._at(place)
+                results = elsewhere(*args, **kwargs)
+                self.last_ms = elsewhere.last_ms
+                return results
         names = self._inputs(len(args) + len(kwargs))
         values = self._bound(names, args, kwargs)
         specs = {name: self._spec(name, value) for name, value in values.items()}
@@ -83,6 +94,8 @@ class JITKernel:
         outputs = self._allocated(compiled, values)
         values.update(outputs)
         spread = self._spread(compiled, values)
+        if spread:  # copies, which share nothing
+            check_apart(values, self._program)
         self.last_ms = compiled.run({**values, **spread})
         for name, array in spread.items():
             if self._program.params[name].written:
@@ -90,6 +103,16 @@ class JITKernel:
         results = [outputs[name] for name in self._results() if name in outputs]
         results = [self._returned(value, values) for value in results]
         return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+    def _at(self, place: Tuple[str, Optional[str]]) -> "JITKernel":
+        """The same kernel for another place."""
+        with self._lock:
+            found = self._elsewhere.get(place)
+        if found is None:
+            made = JITKernel(self.prim_func, self.out_idx or None, place, self._given)
+            with self._lock:
+                found = self._elsewhere.setdefault(place, made)
+        return found
 
     def _results(self) -> List[str]:
         if self._program.results is not None:  # type: ignore[attr-defined]
