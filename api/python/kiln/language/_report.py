@@ -41,7 +41,7 @@ def _cell(value: Any) -> str:
     return ", ".join(map(_cell, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
-Section = Tuple[str, Row, List[Row]]
+Section = Tuple[str, Row, Sequence[Row]]
 
 
 class _Report(MappingType):

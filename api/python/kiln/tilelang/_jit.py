@@ -14,6 +14,7 @@ from ..language._arguments import ArraySpec, spec_of, to_numpy
 from ..language._overlaps import check_apart
 from ..language._kernel import CompiledKernel, bindings_of, client, default_device, target_of
 from ..language._source import Source
+from ..language._specialize import Program
 from ..language._types import as_dtype
 from ._prim_func import PrimFunc, annotations_of, is_tensor, result_positions
 from ._profiler import Profiler
@@ -47,7 +48,9 @@ class JITKernel:
 
     Attributes:
         prim_func: what was compiled. out_idx: positions of results among its parameters.
-        config: the settings that ``autotune`` chose, else None; latency: milliseconds that it measured, else None.
+        config: the settings that ``autotune`` chose, else None.
+        latency: milliseconds that ``autotune`` measured, None where it did not, or where nothing can be timed.
+        ref_latency: None; a reference program is not timed.
     """
 
     def __init__(
@@ -61,6 +64,7 @@ class JITKernel:
         self.target, self.device = place
         self.config: Optional[Dict[str, Any]] = None
         self.latency: Optional[float] = None
+        self.ref_latency: Optional[float] = None
         self.out_idx = result_positions(out_idx, len(prim_func.arguments))
         self._program = prim_func.program(specs or {}, self.target)
         self._compiled: Dict[Any, CompiledKernel] = {}
@@ -165,15 +169,13 @@ class JITKernel:
         return spec
 
     def _for(self, specs: Dict[str, Any]) -> CompiledKernel:
-        bindings = dict(self._program.set)
-        bindings.update(bindings_of(self._program, specs, {}))
-        bindings.update({k: v for k, v in self.prim_func.sizes.items() if k in self._program.json.get("symbols", {})})
+        bindings = sizes_of(self.prim_func, self._program, specs)
         key = tuple(sorted(bindings.items()))
         with self._lock:
             if key not in self._compiled:
                 self._compiled[key] = CompiledKernel(
-                    self.prim_func, self._program, bindings, self.target, self.device
-                )  # type: ignore[arg-type]
+                    self.prim_func, self._program, bindings, self.target, self.device  # type: ignore[arg-type]
+                )
             return self._compiled[key]
 
     def _allocated(self, compiled: CompiledKernel, values: Mapping[str, Any]) -> Dict[str, Any]:
@@ -256,6 +258,14 @@ class JITKernel:
         return "<kiln tilelang kernel %s for %s>" % (self.prim_func.__name__, self.target)
 
 
+def sizes_of(prim_func: PrimFunc, program: Program, specs: Dict[str, Any]) -> Dict[str, Any]:
+    """Values of a program's symbols for these arguments."""
+    bindings = dict(program.set)
+    bindings.update(bindings_of(program, specs, {}))
+    bindings.update({k: v for k, v in prim_func.sizes.items() if k in program.json.get("symbols", {})})
+    return bindings
+
+
 def _numpy_of(value: Any) -> Any:
     return value.numpy() if isinstance(value, Array) else to_numpy(value)
 
@@ -303,6 +313,8 @@ class JITFunction:
     name. Calls take
     ``device=`` and ``target=`` (:func:`place_of`) beside the function's own arguments."""
 
+    __name__: str  # the function's, as its other attributes
+
     def __init__(self, function: Callable[..., Any], settings: Dict[str, Any], caller: Dict[str, Any]) -> None:
         functools.update_wrapper(self, function)
         self.function, self.settings = function, settings
@@ -319,18 +331,24 @@ class JITFunction:
             return self._kernel_of(args, kwargs, place)
         bound = self._signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        kernel, names = self._eager_kernel(dict(bound.arguments), {}, place)
-        return kernel(*[bound.arguments[name] for name in names])
+        specs, constants, names = self._told_apart(bound.arguments)
+        return self._eager_kernel(specs, constants, {}, place)(*[bound.arguments[name] for name in names])
 
     def compile(self, *args: Any, **kwargs: Any) -> JITKernel:
         """The kernel for arguments of its Python function, or, of a kernel itself, for sizes and constants by name."""
         place = self._place(kwargs)
         if not self.eager:
             return self._kernel_of(args, kwargs, place)
-        sizes = {k: kwargs.pop(k) for k in list(kwargs) if k not in self._signature.parameters}
-        bound = self._signature.bind_partial(*args, **kwargs)
+        given, sizes = self._given(args, kwargs)
+        specs, constants, _ = self._told_apart(given)
+        return self._eager_kernel(specs, constants, sizes, place)
+
+    def _given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, int]]:
+        """The arguments that are given, and defaults, by name; and keywords that are none: sizes."""
+        sizes = {k: v for k, v in kwargs.items() if k not in self._signature.parameters}
+        bound = self._signature.bind_partial(*args, **{k: v for k, v in kwargs.items() if k not in sizes})
         bound.apply_defaults()
-        return self._eager_kernel(dict(bound.arguments), sizes, place)[0]
+        return dict(bound.arguments), sizes
 
     def _place(self, kwargs: Dict[str, Any]) -> Tuple[Any, Optional[str]]:
         """The target and device of this call, taken out of its keywords, or those of the decorator."""
@@ -357,21 +375,22 @@ class JITFunction:
         with self._lock:
             if key in self._kernels:
                 return self._kernels[key]
+        kernel = JITKernel(self._made(args, kwargs), self.settings["out_idx"], place)
+        with self._lock:
+            return self._kernels.setdefault(key, kernel)
+
+    def _made(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PrimFunc:
         made = self.function(*args, **kwargs)
         if not isinstance(made, PrimFunc):
             raise TypeError(
                 "%s returned %r; a function marked @tilelang.jit returns what T.prim_func marks, "
                 "or holds T.Kernel itself"
                 % (self.__name__, made)
-            )  # type: ignore[attr-defined]
-        kernel = JITKernel(made, self.settings["out_idx"], place)
-        with self._lock:
-            return self._kernels.setdefault(key, kernel)
+            )
+        return made
 
-    def _eager_kernel(
-        self, given: Dict[str, Any], sizes: Dict[str, int], place: Tuple[str, Optional[str]]
-    ) -> Tuple[JITKernel, List[str]]:
-        """The kernel for these arguments: arrays by type and shape, everything else by value."""
+    def _told_apart(self, given: Mapping[str, Any]) -> Tuple[Dict[str, Any], Dict[str, Any], List[str]]:
+        """What is known of arguments: arrays by type and shape, numbers; constants; names of what a launch takes."""
         specs: Dict[str, Any] = {}
         constants: Dict[str, Any] = {}
         arguments = []
@@ -390,7 +409,17 @@ class JITFunction:
             else:
                 raise errors.InvalidArgument(
                     "the argument %s of %s is missing" % (name, self.__name__)
-                )  # type: ignore[attr-defined]
+                )
+        return specs, constants, arguments
+
+    def _eager_kernel(
+        self,
+        specs: Dict[str, Any],
+        constants: Dict[str, Any],
+        sizes: Dict[str, int],
+        place: Tuple[str, Optional[str]],
+    ) -> JITKernel:
+        """The kernel for these arguments."""
         numbers = {k: v for k, v in specs.items() if not isinstance(v, ArraySpec)}
         key = (
             place,
@@ -406,7 +435,7 @@ class JITFunction:
             found = JITKernel(prim, self.settings["out_idx"], place, specs)
             with self._lock:
                 found = self._kernels.setdefault(key, found)
-        return found, arguments
+        return found
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)

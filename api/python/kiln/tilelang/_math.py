@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import builtins
 import math
-from typing import Any, Callable
+from typing import TYPE_CHECKING, Any, Callable, Dict
 
 from ._functions import Operation
 from ._types import Size, dtype as _dtype
 
 __all__: "list[str]" = []
 _op = Operation.mark
+
+if TYPE_CHECKING:  # functions that _elementwise makes
+
+    def __getattr__(name: str) -> Operation: ...
 
 
 def _size_or(op: str, function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -61,12 +66,12 @@ def floormod(a: Any, b: Any) -> Any:
     """What floordiv leaves."""
 
 
-@_op(outside=_size_or("max", max))
+@_op(outside=_size_or("max", builtins.max))
 def max(a: Any, b: Any) -> Any:  # noqa: A001 - TileLang's name
     """The larger one; NaN wins."""
 
 
-@_op(outside=_size_or("min", min))
+@_op(outside=_size_or("min", builtins.min))
 def min(a: Any, b: Any) -> Any:  # noqa: A001 - TileLang's name
     """The smaller one; NaN wins."""
 
@@ -132,7 +137,7 @@ def all_of(buffer: Any) -> Any:
 
 
 def _elementwise(name: str, meaning: str, arity: int = 1, outside: Any = None) -> None:
-    signatures = {1: lambda x: None, 2: lambda x, y: None, 3: lambda x, y, z: None}
+    signatures: Dict[int, Callable[..., Any]] = {1: lambda x: None, 2: lambda x, y: None, 3: lambda x, y, z: None}
     function = signatures[arity]
     function.__name__ = function.__qualname__ = name
     function.__doc__ = meaning

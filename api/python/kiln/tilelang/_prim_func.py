@@ -22,6 +22,8 @@ class PrimFunc:
         sizes: values of sizes named by ``T.const`` and ``T.dynamic``, as far as they are given by name.
     """
 
+    __name__: str  # the function's, as its other attributes
+
     def __init__(
         self,
         function: types.FunctionType,
@@ -67,6 +69,8 @@ class PrimFunc:
 
 class Macro:
     """A piece of a kernel: read where it is called."""
+
+    __name__: str  # the function's, as its other attributes
 
     def __init__(self, function: types.FunctionType) -> None:
         functools.update_wrapper(self, function)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
+from ..language._autotune import Candidate, Tuning, rounds_option
+from ..language._kernel import CompiledKernel, default_device
 from ._jit import JITFunction
 
 
@@ -33,6 +35,10 @@ class Config:
         """What a launch with this configuration is given."""
         return {**self.kwargs, "num_warps": self.num_warps}
 
+    def all_settings(self) -> Dict[str, Any]:
+        """What hooks and models are told of this configuration."""
+        return {**self.all_kwargs(), "num_stages": self.num_stages, "num_ctas": self.num_ctas}
+
     def __str__(self) -> str:
         return ", ".join(["%s: %s" % (k, v) for k, v in self.kwargs.items()] +
                          ["num_warps: %d" %
@@ -60,20 +66,50 @@ class _Around(JITFunction):
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
         return {**dict(zip(self.arg_names, args)), **kwargs}
 
+    def warmup(self,
+               *args: Any,
+               grid: Any,
+               device: Optional[str] = None,
+               target: Optional[str] = None,
+               **kwargs: Any) -> CompiledKernel:
+        """As :meth:`JITFunction.warmup`; constants are chosen first, where the kernel is to run somewhere."""
+        place = device or (None if target else default_device())
+        given = dict(kwargs) if place is None else self._tuned(grid, args, dict(kwargs), place)
+        return super().warmup(*args, grid=grid, device=device, target=target, **given)
+
+
+class _Tuning(Tuning):
+    """Choices by an :class:`Autotuner`'s arguments: those that ``prune_configs_by`` leaves, read after their hooks."""
+
+    def __init__(self, tuner: "Autotuner", configs: Sequence[Config], key: Sequence[str],
+                 options: Mapping[str, Any]) -> None:
+        super().__init__(configs, key, options)
+        self._tuner = tuner
+
+    def candidates(self, kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Sequence[Any]:
+        return self._tuner.candidates(dict(zip(self._tuner.arg_names, args)), kwargs)
+
+    def read(self, kernel: Any, config: Any, args: Sequence[Any], kwargs: Mapping[str, Any], grid: Any,
+             target: str) -> Candidate:
+        self._tuner.run_hook(config, args, kwargs)  # it may set the blocks of descriptors
+        return super().read(kernel, config, args, kwargs, grid, target)
+
 
 class Autotuner(_Around):
-    """A kernel that is launched with one of several configurations.
+    """A kernel that is launched with the best of several configurations.
 
     Attributes:
         configs: candidates, in the order given. keys: names of arguments whose values decide which one is the best.
         best_config: the one of the last launch.
+        tuning: what is known of the choices: :class:`kiln.language._autotune.Choices`.
     """
 
     def __init__(self,
                  inner: JITFunction,
                  configs: Sequence[Config],
                  key: Sequence[str],
-                 prune: Optional[Mapping[str, Any]] = None) -> None:
+                 prune: Optional[Mapping[str, Any]] = None,
+                 rounds: Optional[int] = None) -> None:
         super().__init__(inner)
         self.configs: List[Config] = list(configs) or [Config({})]
         self.keys = list(key)
@@ -83,37 +119,60 @@ class Autotuner(_Around):
         if unknown:
             raise errors.InvalidArgument("%s has no parameter %s, named in key" %
                                          (inner.kernel_function.__name__, unknown[0]))
+        self.tuning: _Tuning = _Tuning(self, self.configs, self.keys, rounds_option(rounds))
 
     def candidates(self, positional: Mapping[str, Any], keywords: Mapping[str, Any]) -> List[Config]:
         """The configurations that are left for these arguments: ``prune_configs_by``'s ``early_config_prune`` decides,
-        called as ``(configs, positional arguments by name, **keywords)``.
+        called as ``(configs, positional arguments by name, **keywords)``; of more than ``top_k`` then those with the
+        least ``perf_model(**arguments, **constants)``. ``top_k`` is a number of them, or a share up to 1.0.
 
         Raises:
-            errors.InvalidArgument: none is left.
+            errors.InvalidArgument: none is left; ``top_k`` is neither.
         """
-        early = self._prune.get("early_config_prune")
+        early, model = self._prune.get("early_config_prune"), self._prune.get("perf_model")
         left = list(self.configs) if early is None else list(early(list(self.configs), dict(positional), **keywords))
         if not left:
             raise errors.InvalidArgument("no configuration of %s is left for these arguments" %
                                          self.kernel_function.__name__)
-        return left
+        if model is None:
+            return left
+        count = _count_of(self._prune.get("top_k", 1.0), len(left))
+        if len(left) > count:
+            left.sort(key=lambda c: model(**positional, **keywords, **c.all_settings()))  # equal ones stay in order
+        return left[:count]
 
-    def choose(self, positional: Mapping[str, Any], keywords: Mapping[str, Any], grid: Any = None) -> Config:
-        """The configuration for these arguments: the first candidate."""
-        return self.candidates(positional, keywords)[0]
+    def run_hook(self, config: Config, args: Sequence[Any], kwargs: Mapping[str, Any]) -> None:
+        """Calls a configuration's ``pre_hook``, if it has one."""
+        if config.pre_hook is not None:
+            config.pre_hook({**self._named(args, kwargs), **config.all_settings()})
+
+    def _tuned(self, grid: Any, args: Sequence[Any], kwargs: Dict[str, Any], device: str) -> Dict[str, Any]:
+        named = self._named(args, kwargs)
+        both = sorted({n for c in self.configs for n in c.kwargs} & set(named))
+        if both:
+            raise errors.InvalidArgument("%s is passed, and triton.autotune sets it too" % both[0])
+        chosen: Config = self.tuning.choose(self, args, kwargs, grid, device)
+        self.best_config = chosen
+        self.run_hook(chosen, args, kwargs)
+        return {**chosen.all_kwargs(), **kwargs}
 
     def bind(self,
              args: Sequence[Any],
              kwargs: Dict[str, Any],
              grid: Any = None) -> Tuple[Dict[str, Any], Dict[str, Any]]:
-        named = self._named(args, kwargs)
-        chosen = self.best_config = self.choose(dict(zip(self.arg_names, args)), kwargs, grid)
-        both = sorted(set(chosen.kwargs) & set(named))
-        if both:
-            raise errors.InvalidArgument("%s is passed, and triton.autotune sets it too" % both[0])
-        if chosen.pre_hook is not None:
-            chosen.pre_hook({**named, **chosen.all_kwargs()})
-        return self.inner.bind(args, {**chosen.all_kwargs(), **kwargs}, grid)
+        """As :meth:`JITFunction.bind`; with the first configuration where none was chosen before."""
+        first = self.configs[0].all_kwargs()
+        given = kwargs if any(n in kwargs for n in first) else {**first, **kwargs}
+        return self.inner.bind(args, given, grid)
+
+
+def _count_of(top_k: Any, count: int) -> int:
+    """How many of ``count`` configurations ``top_k`` keeps, one at least."""
+    if isinstance(top_k, float) and top_k <= 1.0:
+        return max(1, int(count * top_k))
+    if not isinstance(top_k, int) or isinstance(top_k, bool) or top_k < 1:
+        raise errors.InvalidArgument("top_k is a number of configurations, or a share up to 1.0; found %r" % (top_k,))
+    return top_k
 
 
 class Heuristics(_Around):
@@ -122,15 +181,25 @@ class Heuristics(_Around):
     def __init__(self, inner: JITFunction, values: Mapping[str, Callable[[Dict[str, Any]], Any]]) -> None:
         super().__init__(inner)
         self.values = dict(values)
+        self.tuning = inner.tuning
+
+    def _computed(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
+        """The keywords with the values that are computed."""
+        given = dict(kwargs)
+        for name, compute in self.values.items():
+            given[name] = compute(self._named(args, given))
+        return given
+
+    def _tuned(self, grid: Any, args: Sequence[Any], kwargs: Dict[str, Any], device: str) -> Dict[str, Any]:
+        if self.tuning is None:
+            return kwargs
+        return self.inner._tuned(grid, args, self._computed(args, kwargs), device)
 
     def bind(self,
              args: Sequence[Any],
              kwargs: Dict[str, Any],
              grid: Any = None) -> Tuple[Dict[str, Any], Dict[str, Any]]:
-        given = dict(kwargs)
-        for name, compute in self.values.items():
-            given[name] = compute(self._named(args, given))
-        return self.inner.bind(args, given, grid)
+        return self.inner.bind(args, self._computed(args, kwargs), grid)
 
 
 def autotune(configs: Sequence[Config],
@@ -144,16 +213,23 @@ def autotune(configs: Sequence[Config],
              rep: Any = None,
              use_cuda_graph: bool = False,
              do_bench: Any = None,
-             cache_results: bool = False) -> Callable[[Any], Autotuner]:
-    """Lets a kernel's constants be chosen among ``configs``, again for other values of the arguments named in ``key``.
+             cache_results: bool = False,
+             rounds: Optional[int] = None) -> Callable[[Any], Autotuner]:
+    """Lets a kernel's constants be chosen among ``configs`` by measuring, again for other values of the arguments named
+    in ``key`` and for other element types.
+
+    As :func:`kiln.language.autotune`: the daemon compares each candidate with the kernel's definition, measures, and
+    keeps a record that the next process finds; the first configuration wins unless another is certainly better; on an
+    emulated card work is counted. ``kernel.tuning`` tells what was found, ``kernel.tuning.skipped`` what was left out.
 
     A caller that passes one of the constants gets an error, as in Triton. Candidates are compared on copies of the
-    arguments, so that ``reset_to_zero``, ``restore_value`` and the hooks have nothing to do; they and the settings of a
-    measurement are accepted.
+    arguments, so that ``reset_to_zero``, ``restore_value`` and the hooks given here have nothing to do; they and the
+    settings of a measurement are accepted. A configuration's own ``pre_hook`` is called before it is read, and, of the
+    one that is chosen, before each launch. ``rounds`` limits the rounds of measuring.
     """
 
     def mark(kernel: Any) -> Autotuner:
-        return Autotuner(kernel, configs, key, prune_configs_by)
+        return Autotuner(kernel, configs, key, prune_configs_by, rounds)
 
     return mark
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Sequence
+from typing import Any, List, Sequence
 
 from ... import errors
 from ...language._arguments import ArraySpec, spec_of
@@ -36,7 +36,8 @@ class TensorDescriptor:
         spec = spec_of(tensor)
         if spec is None:
             raise errors.InvalidArgument("a descriptor of %s; it describes an array" % type(tensor).__name__)
-        pitch, strides = 1, []
+        pitch = 1
+        strides: List[int] = []
         for n in reversed(spec.shape):
             strides.insert(0, pitch)
             pitch *= n
