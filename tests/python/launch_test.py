@@ -18,6 +18,7 @@ import kiln.triton.language as ttl
 from kiln import errors, tilelang, triton
 import kiln.tilelang.language as T
 from kiln.language import _kernel, _programs
+from kiln.tilelang import _jit
 
 
 @triton.jit
@@ -376,6 +377,27 @@ class Bounds(LanguageCase):
             doubled(numpy.ones(n, "f4"), y)
             self.assertEqual(y.sum(), 2 * n)
             self.assertLessEqual(len(doubled._compiled), 3)
+
+
+    def test_tilelangs_kernels(self):
+        outer, _jit.KERNELS_MAX = _jit.KERNELS_MAX, 3
+        self.addCleanup(setattr, _jit, "KERNELS_MAX", outer)
+        for n in (8, 16, 24, 32, 40, 8):
+            y = numpy.zeros(n, "f4")
+            ones(n)(y)
+            self.assertEqual(y.sum(), n)
+            self.assertLessEqual(len(ones._kernels), 3)
+
+
+@tilelang.jit
+def ones(n):
+    @T.prim_func
+    def main(Y: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(n):
+                Y[i] = 1.0
+
+    return main
 
 
 if __name__ == "__main__":
