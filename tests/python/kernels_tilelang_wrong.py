@@ -258,3 +258,38 @@ def race(A: tensor(), B: tensor()):
     with T.Kernel(1):
         for i, j in T.Parallel(64, 64):
             B[i, 0] = A[i, j]  # here
+
+
+@wrong("1.5 is no extent of a grid", "T.ceildiv")
+@T.prim_func
+def odd_grid(A: tensor(), B: tensor()):
+    with T.Kernel(3 / 2) as i:  # here
+        B[i, 0] = 1
+
+
+@wrong("-1 is no extent of a grid", "from 0 on")
+@T.prim_func
+def negative_grid(A: tensor(), B: tensor()):
+    with T.Kernel(1, -1) as (i, j):  # here
+        B[i, j] = 1
+
+
+@wrong("0 is no number of threads", "1 to 1024")
+@T.prim_func
+def no_threads(A: tensor(), B: tensor()):
+    with T.Kernel(1, threads=0) as i:  # here
+        B[i, 0] = 1
+
+
+@wrong("2.5 is no number of threads", "1 to 1024")
+@T.prim_func
+def odd_threads(A: tensor(), B: tensor()):
+    with T.Kernel(1, threads=2.5) as i:  # here
+        B[i, 0] = 1
+
+
+@wrong("2048 threads in a block", "at most 1024")
+@T.prim_func
+def many_threads(A: tensor(), B: tensor()):
+    with T.Kernel(1, threads=(32, 64)) as i:  # here
+        B[i, 0] = 1

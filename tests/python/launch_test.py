@@ -2,6 +2,7 @@
 
 import math
 import os
+import random
 import sys
 import threading
 import unittest
@@ -17,6 +18,7 @@ import kiln.triton.language as ttl
 from kiln import errors, tilelang, triton
 import kiln.tilelang.language as T
 from kiln.language import _kernel, _programs
+from kiln.tilelang import _jit
 
 
 @triton.jit
@@ -70,6 +72,13 @@ def every_second(y, n, B: ttl.constexpr):
 def into_gaps(y, n, B: ttl.constexpr):
     o = ttl.arange(0, B)
     ttl.store(y + o * 2 + 1, 3.0, mask=o < n)
+
+
+@triton.jit
+def chained(a, b, c, sa, sb, sc, n):
+    for i in range(n):
+        ttl.store(b + i * sb, ttl.load(a + i * sa) + 1)
+        ttl.store(c + i * sc, ttl.load(b + (n - 1 - i) * sb) * 2)
 
 
 @tl.kernel
@@ -141,6 +150,28 @@ class Overlaps(LanguageCase):
             wanted = numpy.stack([both[:, 0], both[:, 0] * 2], 1)
             doubled(both[:, 0], both[:, 1], device=device)  # no element in common: as if they were apart
             numpy.testing.assert_array_equal(both, wanted)
+
+    def test_random_parts_of_one_array(self):
+        seed = int(os.environ.get("KILN_SEED", random.SystemRandom().randrange(2 ** 31)))
+        dice = random.Random(seed)
+        for number in range(6):
+            n = dice.randint(2, 7)
+            cuts = []
+            for _ in range(3):
+                step = dice.randint(1, 3)
+                first = dice.randint(0, 8)
+                cuts.append(slice(first, first + (n - 1) * step + 1, step))
+            base = self.normals(40).astype("i4").astype("f4")
+            wanted = base.copy()
+            a, b, c = (wanted[cut] for cut in cuts)
+            for i in range(n):
+                b[i] = a[i] + 1
+                c[i] = b[n - 1 - i] * 2
+            for device in DEVICES:
+                found = base.copy()
+                with self.subTest("KILN_SEED=%d %s Overlaps.test_random_parts_of_one_array" % (seed, __file__), number=number, cuts=cuts):
+                    chained[(1,)](*(found[cut] for cut in cuts), *(cut.step for cut in cuts), n, device=device)
+                    numpy.testing.assert_array_equal(found, wanted)
 
     def test_what_cannot_be_passed_names_both(self):
         x = self.normals(24)
@@ -346,6 +377,27 @@ class Bounds(LanguageCase):
             doubled(numpy.ones(n, "f4"), y)
             self.assertEqual(y.sum(), 2 * n)
             self.assertLessEqual(len(doubled._compiled), 3)
+
+
+    def test_tilelangs_kernels(self):
+        outer, _jit.KERNELS_MAX = _jit.KERNELS_MAX, 3
+        self.addCleanup(setattr, _jit, "KERNELS_MAX", outer)
+        for n in (8, 16, 24, 32, 40, 8):
+            y = numpy.zeros(n, "f4")
+            ones(n)(y)
+            self.assertEqual(y.sum(), n)
+            self.assertLessEqual(len(ones._kernels), 3)
+
+
+@tilelang.jit
+def ones(n):
+    @T.prim_func
+    def main(Y: T.Tensor((n,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(n):
+                Y[i] = 1.0
+
+    return main
 
 
 if __name__ == "__main__":

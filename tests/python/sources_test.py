@@ -17,6 +17,7 @@ import numpy
 import kiln.language as tl
 import kiln.triton.language as ttl
 from kiln import tilelang, triton
+import kiln.tilelang.language as T
 
 SCALE, TYPE, SETTINGS = 2.0, ttl.float16, {"add": 1.0, "steps": [1.0, 2.0]}
 
@@ -87,6 +88,34 @@ def kernel_around(amount):
     return inner, change
 
 
+ADDED = 1.0
+
+
+@T.macro
+def added(x):
+    return x + ADDED
+
+
+@tilelang.jit
+def by_function(n):
+    width = n * int(SCALE)
+
+    @T.prim_func
+    def main(X: T.Tensor((n,), "float32"), Y: T.Tensor((width,), "float32")):
+        with T.Kernel(1):
+            for i in T.Parallel(n):
+                Y[i] = added(X[i]) * SCALE
+
+    return main
+
+
+@tilelang.jit
+def by_itself(X: T.Tensor((8,), "float32"), Y: T.Tensor((8,), "float32")):
+    with T.Kernel(1):
+        for i in T.Parallel(8):
+            Y[i] = added(X[i]) * SCALE
+
+
 class Names(LanguageCase):
     def gives(self, kernel, wanted, device):
         x, y = self.x, numpy.zeros(8, "f4")
@@ -131,6 +160,20 @@ class Names(LanguageCase):
                 y = numpy.zeros(8, "f4")
                 inner(self.x, y, device=device)
                 numpy.testing.assert_array_equal(y, self.x * numpy.float32(amount))
+
+    def test_in_tilelangs_style(self):
+        for device in DEVICES:
+            for scale, more in ((2.0, 1.0), (3.0, 1.0), (3.0, 4.0), (2.0, 1.0)):
+                self.changed("SCALE", scale)
+                self.changed("ADDED", more)
+                wanted = (self.x + numpy.float32(more)) * numpy.float32(scale)
+                y = numpy.zeros(8 * int(scale), "f4")
+                by_function(8, device=device)(self.x, y)
+                numpy.testing.assert_array_equal(y[:8], wanted)
+                y = numpy.zeros(8, "f4")
+                by_itself(self.x, y, device=device)
+                numpy.testing.assert_array_equal(y, wanted)
+                self.assertIs(by_function(8, device=device), by_function(8, device=device))
 
     def test_what_did_not_change_is_read_once(self):
         self.changed("SCALE", 11.0)
@@ -226,6 +269,20 @@ class Sources(LanguageCase):
             y = numpy.zeros(4, "f4")
             self.module.three(4, device=device)(y)
             numpy.testing.assert_array_equal(y, [9.0] * 4)
+
+    def test_lines_are_those_of_the_import(self):
+        self.write("edited", "from kiln import triton\nimport kiln.triton.language as ttl\n@triton.jit\ndef one(x, y):\n    pass\n"
+                   "    ttl.stor(y, 1.0)\n", 3 * 10 ** 18)
+        for first, text in ((None, None), (6, "    pass\n"), (8, "    pass\n\n    # more lines, the same code\n")):
+            if text is not None:
+                with open(self.module.__file__) as file:
+                    said = file.read()
+                self.write("edited", said.replace("    pass\n", text), (first + 3) * 10 ** 18)
+            importlib.reload(self.module)
+            with self.assertRaises(tl.KernelError) as caught:
+                self.ran(self.module.one, "host")
+            self.assertEqual((caught.exception.line, caught.exception.column), (first or 6, 5), str(caught.exception))
+            self.assertIn("ttl.stor(y, 1.0)", str(caught.exception))
 
     def test_another_function_where_one_was_is_an_error(self):
         made = {}

@@ -114,6 +114,37 @@ class Arguments(TileLangCase):
         self.assertEqual(type(result), type(mine))
         numpy.testing.assert_array_equal(result.numpy(), x + x)
 
+    def test_a_call_says_where(self):
+        x = self.normals(8, 8)
+        add = kernels.add(8, 8, 8, 8, "float32", device="host")
+        for keywords in ({"device": "host"}, {"device": "emu:gfx942"}, {"device": "emu:gfx1100"}, {"target": "c"}, {"device": None}):
+            with self.subTest(**keywords):
+                numpy.testing.assert_array_equal(add(x, x, **keywords), x + x)
+                self.assertGreater(add.last_ms, 0)
+        self.assertEqual((add.target, add.device), ("host", "host"))
+        with self.assertRaisesRegex(errors.UnknownTarget, "gfx9999"):
+            add(x, x, device="emu:gfx9999")
+        with self.assertRaisesRegex(errors.InvalidArgument, "no device was named"):
+            add(x, x, target="gfx942")
+
+    def test_tensors_that_share_memory(self):
+        x = self.normals(20, 8)
+        with self.assertRaisesRegex(errors.InvalidArgument, "X and Z share memory, and Z is written"):
+            kernels.add(8, 8, 8, 8, "float32")(x[:8], x[:8].copy(), x[4:12])
+
+        @T.prim_func
+        def spread(X: T.StridedTensor((4, 8), (16, 1), "float32"), Y: T.Tensor((4, 8), "float32")):
+            with T.Kernel(1):
+                for i, j in T.Parallel(4, 8):
+                    Y[i, j] = X[i, j]
+
+        kernel = tilelang.compile(spread)
+        y = numpy.zeros((4, 8), "f4")
+        kernel(x[:4], y)
+        numpy.testing.assert_array_equal(x[:4], y)
+        with self.assertRaisesRegex(errors.InvalidArgument, "X and Y share memory, and Y is written"):
+            kernel(x[:4], x[1:5])
+
     def test_the_same_call_is_compiled_once(self):
         self.assertIs(kernels.add(8, 8, 8, 8, "float32"), kernels.add(8, 8, 8, 8, "float32"))
         self.assertIsNot(kernels.add(8, 8, 8, 8, "float32"), kernels.add(8, 8, 8, 8, "float16"))

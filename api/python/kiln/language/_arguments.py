@@ -154,8 +154,7 @@ def scalar_of(name: str, value: Any, dtype: str) -> Any:
             raise errors.InvalidArgument("%s: %r is no value of type %s" % (name, given, dtype))
         return int(given)
     if not math.isfinite(given):
-        raise errors.InvalidArgument("%s: %r cannot be passed to a kernel that is compiled for other numbers; tl.compile and calls of "
-                                     "the kernel itself make it part of the program" % (name, given))
+        raise errors.InvalidArgument("%s: %r cannot be passed at a launch: compile the kernel with it, or put it into an array" % (name, given))
     return float(given)
 
 

@@ -12,7 +12,7 @@ from .. import errors
 from . import _launch, _overlaps
 from ._arguments import spec_of
 from ._client import client, default_device, target_of, use_client  # noqa: F401 - of this module for others
-from ._compiled import CompiledKernel
+from ._compiled import CompiledKernel, _Located  # noqa: F401 - of this module for others
 from ._errors import KernelError
 from ._options import When
 from ._programs import Programs, bindings_of, key_of

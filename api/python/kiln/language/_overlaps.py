@@ -181,10 +181,20 @@ def arranged(values: Mapping[str, Any], program: Program, plan: Optional[Plan], 
                 " and ".join(group.names)))
         groups.remove(now)
         _pass(now, group, found, staged)
+    _apart(groups, params, written)
+    return found
+
+
+def check_apart(values: Mapping[str, Any], program: Program) -> None:
+    """Raises errors.InvalidArgument, with both names, where what is written shares memory with another argument."""
+    params = {program.arguments[name]: param for name, param in program.params.items()}
+    _apart(overlapping(values), params, {name for name, param in params.items() if param.written or param.atomic})
+
+
+def _apart(groups: Sequence[Sequence[Member]], params: Mapping[str, Any], written: Set[str]) -> None:
     for members in groups:
         if any(m.name in written for m in members) and not _separate(members, params, written):
             raise _refused(members, written)
-    return found
 
 
 def _pass(members: Sequence[Member], group: Group, found: Dict[str, Any], staged: Staged) -> None:

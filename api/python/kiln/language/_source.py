@@ -9,21 +9,22 @@ import linecache
 import threading
 import types
 import weakref
-from typing import Any, Dict, Iterator, List, Tuple
+from typing import Any, Dict, Iterator, List, Optional, Tuple
 
 from ._errors import KernelError, Place
 from ._types import plain
 
 # Lines of the files that functions were defined in, as they were when a decorator saw them: a file that is edited later
 # is not what this process has imported.
-_lines: "weakref.WeakKeyDictionary[types.CodeType, List[str]]" = weakref.WeakKeyDictionary()
+# By the id of the code, which is equal to that of the same function on other lines.
+_lines: Dict[int, Tuple[Any, List[str]]] = {}
 
 
 def remember(function: Any) -> None:
     """Keeps the source of a function as it is now, and that of functions inside it and of those that it names."""
     function = inspect.unwrap(getattr(function, "kernel_function", function))
     code = getattr(function, "__code__", None)
-    if code is None or code in _lines:
+    if code is None or _kept(code) is not None:
         return
     file = inspect.getsourcefile(function) or code.co_filename
     linecache.checkcache(file)
@@ -32,9 +33,19 @@ def remember(function: Any) -> None:
         return
     every = _nested(code)
     for one in every:
-        _lines[one] = lines
+        _keep(one, lines)
     for helper in _named(function, {name for one in every for name in one.co_names}):
         remember(helper)
+
+
+def _keep(code: types.CodeType, lines: List[str]) -> None:
+    key = id(code)
+    _lines[key] = weakref.ref(code, lambda _: _lines.pop(key, None)), lines
+
+
+def _kept(code: types.CodeType) -> Optional[List[str]]:
+    found = _lines.get(id(code))
+    return found[1] if found is not None and found[0]() is code else None
 
 
 def _nested(code: types.CodeType) -> List[types.CodeType]:
@@ -50,12 +61,13 @@ def _named(function: types.FunctionType, names: Any) -> List[types.FunctionType]
     values = [function.__globals__.get(name) for name in names]
     modules = [v for v in values if isinstance(v, types.ModuleType) and not _foreign(v)]
     values += [vars(module).get(name) for module in modules for name in names]
-    return [v for v in values if isinstance(v, types.FunctionType) and not _foreign(inspect.getmodule(v))]
+    return [v for v in values if isinstance(v, types.FunctionType) and not _foreign(v)]
 
 
 def _foreign(module: Any) -> bool:
-    """Whether a module is no author's: its names are not looked at for changes."""
-    return getattr(module, "__name__", "").partition(".")[0] in ("kiln", "numpy", "torch", "math", "builtins")
+    """Whether a module, or the one that a function is of, is no author's: its names are not looked at for changes."""
+    name = module.__name__ if isinstance(module, types.ModuleType) else getattr(module, "__module__", None) or ""
+    return name.partition(".")[0] in ("kiln", "numpy", "torch", "math", "builtins")
 
 
 # -- what names meant
@@ -73,6 +85,21 @@ def served() -> Iterator[Names]:
         yield _reading.names
     finally:
         _reading.names = outer
+
+
+def named(function: Any) -> Names:
+    """What all names in a function mean, and those in functions of Python that it names."""
+    found: Names = {}
+    rest = [inspect.unwrap(getattr(function, "kernel_function", function))]
+    while rest:
+        one = rest.pop()
+        words = {name for code in _nested(one.__code__) for name in code.co_names + code.co_freevars}
+        found.update({(one, word): stamp(one, _meaning(one, word)) for word in words})
+        values = [_meaning(one, word) for word in words]
+        inner = [inspect.unwrap(getattr(v, "kernel_function", v)) for v in values] + _named(one, words)
+        rest += [f for f in inner if isinstance(f, types.FunctionType) and not _foreign(f)
+                 and all(f is not key[0] for key in found) and f not in rest]
+    return found
 
 
 def still(names: Names) -> bool:
@@ -205,7 +232,7 @@ def _text(function: types.FunctionType) -> Tuple[List[str], int]:
     try:
         remember(function)
         code = inspect.unwrap(function).__code__
-        lines, first = _lines.get(code), code.co_firstlineno
+        lines, first = _kept(code), code.co_firstlineno
         if lines is None or not 0 < first <= len(lines):
             raise OSError("no source")
         return inspect.getblock(lines[first - 1:]), first

@@ -100,14 +100,14 @@ def _kernel(
                 "the grid's extent %s is not known when the kernel is launched" % value.text,
                 "it comes from sizes and from whole-number parameters of the function",
             )
-        if not isinstance(value, (int, Expr)) or isinstance(value, bool):
-            raise Mistake("%r is no extent of a grid" % (value,))
+        if not isinstance(value, (int, Expr)) or isinstance(value, bool) or isinstance(value, int) and value < 0:
+            raise Mistake("%r is no extent of a grid" % (value,), "a whole number from 0 on, such as T.ceildiv(M, 64): with // and not /")
         grid.append(str(value.poly) if isinstance(value, Expr) else str(value))
     parts = [128] if threads is None else list(threads) if isinstance(threads, (tuple, list)) else [threads]
     count = 1
     for part in parts:
-        if not isinstance(part, int) or part < 1:
-            raise Mistake("%r is no number of threads" % (part,))
+        if not isinstance(part, int) or isinstance(part, bool) or part < 1:
+            raise Mistake("%r is no number of threads" % (part,), "a whole number from 1 to 1024, or the factors of one")
         count *= part
     if count > 1024:
         raise Mistake("%d threads in a block" % count, "a block has at most 1024")

@@ -259,7 +259,9 @@ class Tracer(Names):
             raise Mistake("%s is not defined" % node.id, nearest(node.id, words)) from None
 
     def _captured(self, value: Any) -> Any:
-        value = type(value)(plain(v) for v in value) if type(value) in (tuple, list) else plain(value)
+        if type(value) in (tuple, list):
+            value = type(value)(plain(v) for v in value)
+        value = {k: plain(v) for k, v in value.items()} if type(value) is dict else plain(value)
         if isinstance(value, Symbol):
             return self.info["symbol"](value)
         if isinstance(value, (Option, OptionType)):

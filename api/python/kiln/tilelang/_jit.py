@@ -6,18 +6,22 @@ import ast
 import functools
 import inspect
 import threading
+from collections import OrderedDict
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
 from .._arrays import Array
 from ..language._arguments import ArraySpec, spec_of, to_numpy
-from ..language._kernel import CompiledKernel, bindings_of, client, default_device, target_of
-from ..language._source import Source
+from ..language._kernel import COMPILED_MAX, CompiledKernel, bindings_of, client, default_device, target_of
+from ..language._overlaps import check_apart
+from ..language._source import Names, Source, named, served, still
 from ..language._specialize import Program
 from ..language._types import as_dtype
 from ._prim_func import PrimFunc, annotations_of, is_tensor, result_positions
 from ._profiler import Profiler
 from ._strided import Strided, strided
+
+KERNELS_MAX = 256  # that one function keeps; the daemon finds others again by their key
 
 _HOSTS = ("c", "cpu", "llvm")
 _ANY = (None, "auto", "cuda", "hip", "rocm", "metal", "webgpu")
@@ -46,6 +50,7 @@ class JITKernel:
     and returned: as PyTorch tensors where one was passed, as :class:`kiln.Array` where one was, else as NumPy arrays.
 
     Attributes:
+        names: what names of its source meant when it was read.
         prim_func: what was compiled. out_idx: positions of results among its parameters.
         config: the settings that ``autotune`` chose, else None.
         latency: milliseconds that ``autotune`` measured, None where it did not, or where nothing can be timed.
@@ -65,8 +70,10 @@ class JITKernel:
         self.latency: Optional[float] = None
         self.ref_latency: Optional[float] = None
         self.out_idx = result_positions(out_idx, len(prim_func.arguments))
-        self._program = prim_func.program(specs or {}, self.target)
-        self._compiled: Dict[Any, CompiledKernel] = {}
+        with served() as self.names:
+            self._program = prim_func.program(specs or {}, self.target)
+        self._compiled: "OrderedDict[Any, CompiledKernel]" = OrderedDict()
+        self._elsewhere: Dict[Any, "JITKernel"] = {}
         self._lock = threading.Lock()
         self._given = dict(specs or {})
         if all(s in self._program.set for s in self._program.json.get("symbols", {})):
@@ -75,11 +82,20 @@ class JITKernel:
     # -- running
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Runs it.
+        """Runs it; ``device=`` or ``target=`` (:func:`place_of`), where the kernel has no such parameter, elsewhere than
+        it was compiled for.
 
         Raises:
             errors.InvalidArgument: an argument too many or too few, an array of another type or shape, named.
         """
+        own = {k: kwargs.pop(k) for k in ("target", "device") if k in kwargs and k not in self.prim_func.arguments}
+        if any(v is not None for v in own.values()):
+            place = place_of(own.get("target"), own.get("device"))
+            if place != (self.target, self.device):
+                elsewhere = self._at(place)
+                results = elsewhere(*args, **kwargs)
+                self.last_ms = elsewhere.last_ms
+                return results
         names = self._inputs(len(args) + len(kwargs))
         values = self._bound(names, args, kwargs)
         specs = {name: self._spec(name, value) for name, value in values.items()}
@@ -87,6 +103,8 @@ class JITKernel:
         outputs = self._allocated(compiled, values)
         values.update(outputs)
         spread = self._spread(compiled, values)
+        if spread:  # copies, which share nothing
+            check_apart(values, self._program)
         self.last_ms = compiled.run({**values, **spread})
         for name, array in spread.items():
             if self._program.params[name].written:
@@ -94,6 +112,16 @@ class JITKernel:
         results = [outputs[name] for name in self._results() if name in outputs]
         results = [self._returned(value, values) for value in results]
         return None if not results else results[0] if len(results) == 1 else tuple(results)
+
+    def _at(self, place: Tuple[str, Optional[str]]) -> "JITKernel":
+        """The same kernel for another place."""
+        with self._lock:
+            found = self._elsewhere.get(place)
+        if found is None:
+            made = JITKernel(self.prim_func, self.out_idx or None, place, self._given)
+            with self._lock:
+                found = self._elsewhere.setdefault(place, made)
+        return found
 
     def _results(self) -> List[str]:
         if self._program.results is not None:  # type: ignore[attr-defined]
@@ -153,6 +181,9 @@ class JITKernel:
                 self._compiled[key] = CompiledKernel(
                     self.prim_func, self._program, bindings, self.target, self.device  # type: ignore[arg-type]
                 )
+            self._compiled.move_to_end(key)
+            if len(self._compiled) > COMPILED_MAX:
+                self._compiled.popitem(last=False)
             return self._compiled[key]
 
     def _allocated(self, compiled: CompiledKernel, values: Mapping[str, Any]) -> Dict[str, Any]:
@@ -298,7 +329,7 @@ class JITFunction:
         self.eager = is_kernel_itself(function)
         self.annotations = annotations_of(function, caller) if self.eager else {}  # type: ignore[arg-type]
         self._signature = inspect.signature(function)
-        self._kernels: Dict[Any, JITKernel] = {}
+        self._kernels: "OrderedDict[Any, Tuple[JITKernel, Names]]" = OrderedDict()
         self._lock = threading.Lock()
         self._tensors = declared_tensors(function) if self.eager else []
 
@@ -349,12 +380,27 @@ class JITFunction:
     def _kernel_of(self, args: Sequence[Any], kwargs: Dict[str, Any], place: Tuple[str, Optional[str]]) -> JITKernel:
         """Runs the Python function, and compiles what it returns; the same for the same arguments."""
         key = (place, repr(args), repr(sorted(kwargs.items())))
+        return self._kept(key, lambda: JITKernel(self._made(args, kwargs), self.settings["out_idx"], place))
+
+    def _kept(self, key: Any, make: Callable[[], JITKernel]) -> JITKernel:
+        """The kernel of a call like this, while the names in the function mean what they meant; else a new one."""
         with self._lock:
-            if key in self._kernels:
-                return self._kernels[key]
-        kernel = JITKernel(self._made(args, kwargs), self.settings["out_idx"], place)
+            found, names = self._kernels.get(key, (None, {}))
+            if found is not None and still(names):
+                self._kernels.move_to_end(key)
+                return found
+        names = named(self.function)
+        made = make()
+        names.update(made.names)
         with self._lock:
-            return self._kernels.setdefault(key, kernel)
+            found, before = self._kernels.get(key, (None, {}))
+            if found is not None and before == names:  # another thread's
+                return found
+            self._kernels[key] = made, names
+            self._kernels.move_to_end(key)
+            if len(self._kernels) > KERNELS_MAX:
+                self._kernels.popitem(last=False)
+            return made
 
     def _made(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> PrimFunc:
         made = self.function(*args, **kwargs)
@@ -403,16 +449,13 @@ class JITFunction:
             repr(sorted(constants.items())),
             repr(sorted((k, repr(v)) for k, v in specs.items() if k not in numbers)),
             repr(sorted(sizes.items())),
-            _globals_of(self.function),
         )
-        with self._lock:
-            found = self._kernels.get(key)
-        if found is None:
+
+        def make() -> JITKernel:
             prim = PrimFunc(self.function, self.annotations, constants, sizes)  # type: ignore[arg-type]
-            found = JITKernel(prim, self.settings["out_idx"], place, specs)
-            with self._lock:
-                found = self._kernels.setdefault(key, found)
-        return found
+            return JITKernel(prim, self.settings["out_idx"], place, specs)
+
+        return self._kept(key, make)
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
@@ -426,12 +469,6 @@ def _array_spec(name: str, value: Any) -> ArraySpec:
     if spec is None:
         raise errors.InvalidArgument("%s: expected an array, found %s" % (name, type(value).__name__))
     return spec
-
-
-def _globals_of(function: Any) -> Any:
-    """The module-level numbers that the function names: a changed one is another kernel."""
-    found = {n: function.__globals__.get(n) for n in function.__code__.co_names}
-    return tuple(sorted((n, repr(v)) for n, v in found.items() if isinstance(v, (int, float, str, bool, tuple))))
 
 
 def jit(
