@@ -1,4 +1,4 @@
-"""Returns and branches mean in kernels what they mean in Python: each kernel against plain Python, one block at a time."""
+"""Returns and branches mean in kernels what they mean in Python: kernels against plain Python, block by block."""
 
 import os
 import sys
@@ -341,7 +341,7 @@ def steered_wanted(x, n):
 
 
 @tl.kernel
-def slices_where_it_holds(X: tl.Buffer["M", 16, tl.float32], Y: tl.Buffer["M", 16, tl.float32], R: tl.Buffer["M", tl.float32]):
+def slices_where_it_holds(X: tl.Buffer["M", 16], Y: tl.Buffer["M", 16], R: tl.Buffer["M"]):
     i = tl.program_id(0)
     x = X[i * 4:(i + 1) * 4, :]
     total = tl.sum(x)
@@ -425,7 +425,8 @@ class ComputedConditions(LanguageCase):
             y = numpy.zeros((6, 2), "f4")
             returns_on_a_computed_number[(6,)](x, y, device=device)
             numpy.testing.assert_allclose(y[:, 0], numpy.minimum(totals, 1.5), rtol=1e-5, atol=1e-6, err_msg=device)
-            numpy.testing.assert_allclose(y[:, 1], numpy.sqrt(numpy.maximum(totals, 0)), rtol=1e-5, atol=1e-6, err_msg=device)
+            roots = numpy.sqrt(numpy.maximum(totals, 0))
+            numpy.testing.assert_allclose(y[:, 1], roots, rtol=1e-5, atol=1e-6, err_msg=device)
             y = numpy.zeros(1, "f4")
             reduced_by_a_branch[(1,)](x, y, device=device)
             self.assertEqual(y[0], x[0].max(), device)

@@ -1,4 +1,4 @@
-"""Random kernels on numbers: branches, loops, returns, tuples and calls. The text runs as a kernel and as plain Python."""
+"""Random kernels on numbers: branches, loops, returns, tuples, calls. The text is a kernel and plain Python."""
 
 import ast
 import random
