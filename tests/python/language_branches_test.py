@@ -515,10 +515,12 @@ MISTAKES = (
     (return_in_a_loop_that_is_written_out, "return inside a loop", "under the opposite if"),
     (two_parameters, "source is a pointer to Y in one branch of an if and to X in the other|"
      "source is a pointer to X in one branch of an if and to Y in the other", "load in each branch"),
-    (two_shapes, r"x is of shape \[8\] in one branch of an if and of shape \[4\] in the other", "one shape and element type"),
+    (two_shapes, r"x is of shape \[8\] in one branch of an if and of shape \[4\] in the other",
+     "one shape and element type"),
     (changes_memory_in_a_choice, "a side of a if c else b that changes memory", "write an if statement"),
     (changes_memory_behind_and, "a part of and, or that changes memory", "write an if statement"),
-    (tuple_of_a_loop, r"pair changes its type here, from \(f32\[8\], i32\) to \(f32\[8\], int 2, i32\)", "keeps its shape"),
+    (tuple_of_a_loop, r"pair changes its type here, from \(f32\[8\], i32\) to \(f32\[8\], int 2, i32\)",
+     "keeps its shape"),
 )
 
 

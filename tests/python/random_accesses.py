@@ -65,7 +65,8 @@ class Access:
     def text(self):
         m, n = self.rows_of_block, self.columns_of_block
         masked = ", mask=mask" if self.mask else ""
-        lines = ["@triton.jit", "def kernel_%d(x, y, z):" % self.seed, "    pm, pn = tl.program_id(0), tl.program_id(1)",
+        lines = ["@triton.jit", "def kernel_%d(x, y, z):" % self.seed,
+                 "    pm, pn = tl.program_id(0), tl.program_id(1)",
                  "    r = %s + tl.arange(0, %d)" % (self.first_row, m),
                  "    c = %s + tl.arange(0, %d)" % (self.first_column, n), "    offsets = %s" % self.offsets]
         lines += ["    mask = %s" % self.mask] if self.mask else []
