@@ -258,6 +258,27 @@ def chosen_when_compiled(X: tl.Buffer["N", tl.float32], Y: tl.Buffer["N", tl.flo
     Y[i * 32:(i + 1) * 32] = x
 
 
+@tl.kernel
+def never_taken(X, Y):
+    p, s = tl.program_id(0), 0.0
+    if p > 2:
+        for i in range(4):
+            s += tl.load(X + i)
+    elif 0 <= p < 3:
+        for k in range(2):
+            if k > 5:
+                for i in range(4):
+                    s = s * 2 + tl.load(X + i)
+            if k == 2 or p + 1 == 0:
+                for i in range(4):
+                    s = s * 3 + tl.load(X + i)
+            if k + 1 == 3:
+                for i in range(4):
+                    s = s * 4 + tl.load(X + i)
+            s += 1.0
+    tl.store(Y + p, s)
+
+
 class Names(LanguageCase):
     def test_loads_and_loops_in_branches(self):
         x = numpy.arange(1, 6, dtype="f4")
@@ -268,6 +289,13 @@ class Names(LanguageCase):
             y = numpy.zeros((3, 2), "f4")
             summed_in_branches[(3,)](x, y, 4, device=device)
             numpy.testing.assert_array_equal(y, [[10, 1], [20, 16], [0, 1]], device)
+
+    def test_branches_that_no_block_takes(self):
+        for device in DEVICES:
+            for blocks, wanted in ((2, [2, 2]), (4, [2, 2, 2, 10])):
+                y = numpy.zeros(blocks, "f4")
+                never_taken[(blocks,)](numpy.arange(1, 5, dtype="f4"), y, device=device)
+                numpy.testing.assert_array_equal(y, wanted, device)
 
     def test_pointers_and_shapes_in_branches(self):
         x = numpy.arange(16, dtype="f4")

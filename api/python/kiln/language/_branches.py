@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from . import _scan
 from ._arithmetic import Mistake, is_number, where
-from ._expr import ELEMENT, STATIC, BlockPointer, Expr, Pointer, Tile, Transposed
+from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Pointer, Poly, Tile, Transposed
 from ._meeting import Meeting, Side, Unlike
 from ._memory import Memory, describe
 from ._predication import Predication
@@ -86,6 +87,9 @@ class Branches(Memory):
             return self._guarded(node, condition)
         if condition.shape:
             raise Mistake("an if on the elements of a tile", "tl.where(condition, a, b) chooses elementwise")
+        decided = self._decided(condition)
+        if decided is not None:
+            return self.block(node.body if decided else node.orelse)
         computed = condition.level == ELEMENT or self._written(condition)
         if condition.level == STATIC and not self.builder.is_bound(condition.text):
             chosen = self.builder.tunable("choice", "1 if %s else 0" % condition.text)
@@ -112,6 +116,24 @@ class Branches(Memory):
             return self._predicated(condition, then, otherwise)
         self._emit_if(condition, then.statements, otherwise.statements)
         return None
+
+    def _decided(self, condition: Expr) -> Optional[bool]:
+        """Whether a comparison holds, or not, for all blocks of a grid of numbers and all iterations around it.
+
+        What the engine knows never to run writes no tile, and a tile that nothing writes is a mistake.
+        """
+        if condition.reads or condition.level != UNIFORM or "cast(" in condition.text:  # a cast may wrap
+            return None
+        equal = re.fullmatch(r"([^=!<>&|]+) ([=!])= ([^=!<>&|]+)", condition.text)
+        if equal:
+            found = self.views.ranges.fixed(Poly.of("(%s)" % equal[1]) - Poly.of("(%s)" % equal[3]))
+            return None if found is None or found[0] <= 0 <= found[1] else equal[2] == "!"
+        if not condition.bounds:
+            return None
+        ranges = [self.views.ranges.fixed(low - high) for low, high in condition.bounds]
+        if any(found is not None and found[0] >= 0 for found in ranges):
+            return False
+        return True if all(found is not None and found[1] < 0 for found in ranges) else None
 
     def _carry_tiles(self, assigned: Sequence[str]) -> None:
         """Names of tiles are changed in place, so that both ways end with the same tile."""
