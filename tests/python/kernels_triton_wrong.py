@@ -181,11 +181,11 @@ def jumping_pointer(x_ptr, y_ptr):
     tl.store(y_ptr + tl.arange(0, 64), total)
 
 
-@expect("changes in this loop, and is tuple", "numbers, tiles and pointers")
+@expect("state changes its type here, from (i32, i32) to (i32, i32, i32)", "keeps its shape")
 def tuple_state(x_ptr, y_ptr):
     state = (0, 1)
-    for i in range(4):  # here
-        state = (state[1], state[0] + state[1])
+    for i in range(4):
+        state = (state[1], state[0] + state[1], i)  # here
     tl.store(y_ptr, state[0])
 
 

@@ -1,4 +1,4 @@
-"""Returns and branches mean in kernels what they mean in Python: each kernel against plain Python, one block at a time."""
+"""Returns and branches mean in kernels what they mean in Python: kernels against plain Python, block by block."""
 
 import os
 import sys
@@ -258,6 +258,27 @@ def chosen_when_compiled(X: tl.Buffer["N", tl.float32], Y: tl.Buffer["N", tl.flo
     Y[i * 32:(i + 1) * 32] = x
 
 
+@tl.kernel
+def never_taken(X, Y):
+    p, s = tl.program_id(0), 0.0
+    if p > 2:
+        for i in range(4):
+            s += tl.load(X + i)
+    elif 0 <= p < 3:
+        for k in range(2):
+            if k > 5:
+                for i in range(4):
+                    s = s * 2 + tl.load(X + i)
+            if k == 2 or p + 1 == 0:
+                for i in range(4):
+                    s = s * 3 + tl.load(X + i)
+            if k + 1 == 3:
+                for i in range(4):
+                    s = s * 4 + tl.load(X + i)
+            s += 1.0
+    tl.store(Y + p, s)
+
+
 class Names(LanguageCase):
     def test_loads_and_loops_in_branches(self):
         x = numpy.arange(1, 6, dtype="f4")
@@ -268,6 +289,13 @@ class Names(LanguageCase):
             y = numpy.zeros((3, 2), "f4")
             summed_in_branches[(3,)](x, y, 4, device=device)
             numpy.testing.assert_array_equal(y, [[10, 1], [20, 16], [0, 1]], device)
+
+    def test_branches_that_no_block_takes(self):
+        for device in DEVICES:
+            for blocks, wanted in ((2, [2, 2]), (4, [2, 2, 2, 10])):
+                y = numpy.zeros(blocks, "f4")
+                never_taken[(blocks,)](numpy.arange(1, 5, dtype="f4"), y, device=device)
+                numpy.testing.assert_array_equal(y, wanted, device)
 
     def test_pointers_and_shapes_in_branches(self):
         x = numpy.arange(16, dtype="f4")
@@ -284,158 +312,6 @@ class Names(LanguageCase):
                 x, y = self.normals(n), numpy.zeros(n, "f4")
                 chosen_when_compiled(x, y, device=device)
                 numpy.testing.assert_allclose(y, x * 2 if n > 64 else x + 1, rtol=1e-6, err_msg=device)
-
-
-# -- conditions on what the block computed
-
-
-@tl.kernel
-def running_maximum(X, V, I, n: tl.int32):
-    best, place = float("-inf"), -1
-    for i in range(n):
-        c = tl.load(X + i)
-        if c > best:
-            best = c
-            place = i
-    tl.store(V, best)
-    tl.store(I, place)
-
-
-@tl.kernel
-def steered_by_a_sum(X, Y, P, n: tl.int32):
-    p, o = tl.program_id(0), tl.arange(0, 8)
-    x = tl.load(X + p * 8 + o)
-    total = tl.sum(x)
-    steps = 0
-    if total > 0:
-        x = x * 2
-        for k in range(n):
-            x += k
-            steps += 1
-        tl.store(Y + p * 8 + o, x, mask=o < 6)
-        tl.atomic_add(P, 1)
-    elif total > -4.0:
-        y = tl.load(X + o)                      # the first row
-        x = y + x
-        tl.store(Y + p * 8 + o, x)
-    else:
-        if p == 3:
-            tl.store(Y + p * 8, -1.0)
-        steps = -n
-    tl.store(P + 1 + p, steps)
-
-
-def steered_wanted(x, n):
-    y, found = numpy.zeros_like(x), numpy.zeros(len(x) + 1, "i4")
-    for p, row in enumerate(x):
-        if row.sum() > 0:
-            y[p, :6] = (row * 2 + sum(range(n)))[:6]
-            found[0] += 1
-            found[1 + p] = n
-        elif row.sum() > -4:
-            y[p] = x[0] + row
-        else:
-            y[p, 0] = -1 if p == 3 else 0
-            found[1 + p] = -n
-    return y, found
-
-
-@tl.kernel
-def slices_where_it_holds(X: tl.Buffer["M", 16, tl.float32], Y: tl.Buffer["M", 16, tl.float32], R: tl.Buffer["M", tl.float32]):
-    i = tl.program_id(0)
-    x = X[i * 4:(i + 1) * 4, :]
-    total = tl.sum(x)
-    if total > 0:
-        Y[i * 4:(i + 1) * 4, :] = x * 2
-    else:
-        R[i * 4:(i + 1) * 4] = tl.max(x, axis=1)
-
-
-@tl.jit
-def clipped(x, limit):
-    if x > limit:
-        return limit
-    return x
-
-
-@tl.kernel
-def returns_on_a_computed_number(X, Y):
-    p, o = tl.program_id(0), tl.arange(0, 8)
-    total = tl.sum(tl.load(X + p * 8 + o))
-    tl.store(Y + p * 2, clipped(total, 1.5))
-    if total < 0:
-        return
-    tl.store(Y + p * 2 + 1, tl.sqrt(total))
-
-
-@tl.kernel
-def read_and_written(X, Y):
-    p = tl.program_id(0)
-    tl.store(Y + p, tl.load(X + p) + 1)
-    if tl.load(Y + p) > 3:
-        tl.store(Y + 8 + p, 1.0)
-
-
-@tl.jit
-def larger(a, b):
-    if a > b:
-        return a
-    return b
-
-
-@tl.kernel
-def reduced_by_a_branch(X, Y):
-    o = tl.arange(0, 8)
-    tl.store(Y, tl.reduce(tl.load(X + o), 0, larger))
-
-
-class ComputedConditions(LanguageCase):
-    def test_a_running_maximum(self):
-        x = self.normals(30)
-        for device in DEVICES:
-            v, i = numpy.zeros(1, "f4"), numpy.zeros(1, "i4")
-            running_maximum[(1,)](x, v, i, 30, device=device)
-            self.assertEqual((v[0], i[0]), (x.max(), x.argmax()), device)
-
-    def test_statements_of_every_kind(self):
-        x = self.normals(6, 8)
-        x[0], x[1], x[3], x[4] = abs(x[0]), -abs(x[1]) / 4, -2, abs(x[4])
-        wanted, counted = steered_wanted(x, 3)
-        for device in DEVICES:
-            y, found = numpy.zeros_like(x), numpy.zeros(7, "i4")
-            steered_by_a_sum[(6,)](x, y, found, 3, device=device)
-            numpy.testing.assert_allclose(y, wanted, rtol=1e-5, atol=1e-6, err_msg=device)
-            numpy.testing.assert_array_equal(found, counted, device)
-
-    def test_slices(self):
-        x = self.normals(14, 16)
-        for device in DEVICES:
-            y, r = numpy.zeros_like(x), numpy.zeros(14, "f4")
-            slices_where_it_holds(x, y, r, device=device)
-            for i in range(4):
-                rows = slice(i * 4, i * 4 + 4)
-                positive = x[rows].sum() > 0
-                numpy.testing.assert_allclose(y[rows], x[rows] * 2 if positive else 0 * x[rows], err_msg=device)
-                numpy.testing.assert_allclose(r[rows], 0 if positive else x[rows].max(1), err_msg=device)
-
-    def test_returns(self):
-        x = self.normals(6, 8)
-        totals = x.sum(1)
-        for device in DEVICES:
-            y = numpy.zeros((6, 2), "f4")
-            returns_on_a_computed_number[(6,)](x, y, device=device)
-            numpy.testing.assert_allclose(y[:, 0], numpy.minimum(totals, 1.5), rtol=1e-5, atol=1e-6, err_msg=device)
-            numpy.testing.assert_allclose(y[:, 1], numpy.sqrt(numpy.maximum(totals, 0)), rtol=1e-5, atol=1e-6, err_msg=device)
-            y = numpy.zeros(1, "f4")
-            reduced_by_a_branch[(1,)](x, y, device=device)
-            self.assertEqual(y[0], x[0].max(), device)
-
-    def test_memory_that_the_launch_writes(self):
-        x = numpy.arange(8, dtype="f4")
-        for device in DEVICES:
-            y = numpy.zeros(16, "f4")
-            read_and_written[(8,)](x, y, device=device)
-            numpy.testing.assert_array_equal(y, list(range(1, 9)) + [0] * 3 + [1] * 5, device)
 
 
 # -- mistakes
@@ -514,10 +390,12 @@ MISTAKES = (
     (return_in_a_loop_that_is_written_out, "return inside a loop", "under the opposite if"),
     (two_parameters, "source is a pointer to Y in one branch of an if and to X in the other|"
      "source is a pointer to X in one branch of an if and to Y in the other", "load in each branch"),
-    (two_shapes, r"x is of shape \[8\] in one branch of an if and of shape \[4\] in the other", "one shape and element type"),
+    (two_shapes, r"x is of shape \[8\] in one branch of an if and of shape \[4\] in the other",
+     "one shape and element type"),
     (changes_memory_in_a_choice, "a side of a if c else b that changes memory", "write an if statement"),
     (changes_memory_behind_and, "a part of and, or that changes memory", "write an if statement"),
-    (tuple_of_a_loop, r"pair changes its type here, from \(f32\[8\], i32\) to \(f32\[8\], int 2, i32\)", "keeps its shape"),
+    (tuple_of_a_loop, r"pair changes its type here, from \(f32\[8\], i32\) to \(f32\[8\], int 2, i32\)",
+     "keeps its shape"),
 )
 
 

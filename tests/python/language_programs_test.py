@@ -23,8 +23,8 @@ import random_programs
 
 BLOCKS, N = 3, 3
 COUNTS = {"host": 100, "emu:gfx942": 16}
-REFUSED = ("an index expression may leave 64 bits",  # whole numbers are places: the engine proves that these stay in range
-           "is never written", "may be written by no statement")  # a branch that this grid never takes held all its writes
+REFUSED = ("an index expression may leave 64 bits",  # whole numbers are places, which the engine proves to be in range
+           "is never written")                       # of a tile in a branch that no block of this grid takes
 
 HEADS = {"language": "import kiln.language as tl\n\ndecorated = tl.jit\n\n\n",
          "triton": "from kiln import triton\nimport kiln.triton.language as tl\n\n\n"}

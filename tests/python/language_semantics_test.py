@@ -381,7 +381,8 @@ class Meaning(LanguageCase):
         wanted[0, 0], wanted[1, 1] = x[1, 1], x[0, 0]
         wanted[0, 2:4], wanted[0, 4:6] = x[0, 4:6], x[0, 2:4]
         self.run_everywhere(exchanged_in_memory, x, y, outputs=[y], wanted=[wanted])
-        self.run_everywhere(turned_before_it_changes[(1,)], x, y, outputs=[y], wanted=[7 * x.T + 100 * (8 * x + 1) + 10000 * x.T], tolerance=1e-3)
+        wanted = 7 * x.T + 100 * (8 * x + 1) + 10000 * x.T
+        self.run_everywhere(turned_before_it_changes[(1,)], x, y, outputs=[y], wanted=[wanted], tolerance=1e-3)
         x, index, y = self.normals(20), self.random.permutation(8).astype("i4"), numpy.zeros(32, "f4")
         wanted = numpy.concatenate([x[index], x[index + 5], x[index + 1] + x[index], x[index + 3] + x[index]])
         self.run_everywhere(pointed_before_it_changes[(1,)], x, index, y, outputs=[y], wanted=[wanted])

@@ -1,4 +1,4 @@
-"""Random loads and stores of rectangles by pointers, with masks, wrapped rows and other=; and what they give, by NumPy."""
+"""Random loads and stores of rectangles by pointers, with masks, wrapped rows, other=; what they give, by NumPy."""
 
 import random
 
@@ -41,7 +41,8 @@ class Access:
         if choose.random() < 0.15:
             column = "(c %% %d)" % self.pitch
         if "%" in row + column:                  # of numbers that are not negative: Python and C agree on those
-            self.first_row, self.first_column = self.first_row.replace(" - 1", ""), self.first_column.replace(" - 2", "")
+            self.first_row = self.first_row.replace(" - 1", "")
+            self.first_column = self.first_column.replace(" - 2", "")
         if choose.random() < 0.2:
             return "%s[:, None] + %s[None, :] * %d" % (row, column, self.pitch)
         return "%s[:, None] * %d + %s[None, :]" % (row, self.pitch, column)
@@ -51,11 +52,12 @@ class Access:
         row, column = self.rows - row, self.pitch - column
         parts = []
         if choose.random() < 0.7:
-            parts.append(choose.choice(("(r < %d)[:, None]" % row, "(r[:, None] < %d)" % row, "(r[:, None] <= %d)" % (row - 1),
-                                        "(%d > r[:, None])" % row)))
+            parts.append(choose.choice(("(r < %d)[:, None]" % row, "(r[:, None] < %d)" % row,
+                                        "(r[:, None] <= %d)" % (row - 1), "(%d > r[:, None])" % row)))
         if choose.random() < 0.8:
             parts.append(choose.choice(("(c < %d)[None, :]" % column, "(c[None, :] < %d)" % column)))
-        for share, more in ((0.4, "(r[:, None] >= 0)"), (0.4, "(c[None, :] >= 0)"), (0.15, "(r[:, None] >= c[None, :])")):
+        for share, more in ((0.4, "(r[:, None] >= 0)"), (0.4, "(c[None, :] >= 0)"),
+                            (0.15, "(r[:, None] >= c[None, :])")):
             if choose.random() < share:
                 parts.append(more)
         return " & ".join(parts)
@@ -63,10 +65,13 @@ class Access:
     def text(self):
         m, n = self.rows_of_block, self.columns_of_block
         masked = ", mask=mask" if self.mask else ""
-        lines = ["@triton.jit", "def kernel_%d(x, y, z):" % self.seed, "    pm, pn = tl.program_id(0), tl.program_id(1)",
-                 "    r = %s + tl.arange(0, %d)" % (self.first_row, m), "    c = %s + tl.arange(0, %d)" % (self.first_column, n),
-                 "    offsets = %s" % self.offsets] + (["    mask = %s" % self.mask] if self.mask else [])
-        lines += ["    v = tl.load(x + offsets%s%s)" % (masked, ", other=%s" % self.other if self.other else ""), "    v = %s" % self.change,
+        lines = ["@triton.jit", "def kernel_%d(x, y, z):" % self.seed,
+                 "    pm, pn = tl.program_id(0), tl.program_id(1)",
+                 "    r = %s + tl.arange(0, %d)" % (self.first_row, m),
+                 "    c = %s + tl.arange(0, %d)" % (self.first_column, n), "    offsets = %s" % self.offsets]
+        lines += ["    mask = %s" % self.mask] if self.mask else []
+        lines += ["    v = tl.load(x + offsets%s%s)" % (masked, ", other=%s" % self.other if self.other else ""),
+                  "    v = %s" % self.change,
                   "    i, j = tl.arange(0, %d), tl.arange(0, %d)" % (m, n),
                   "    tl.store(y + (pm * %d + pn) * %d + i[:, None] * %d + j[None, :], v)" % (GRID, m * n, n)]
         if self.stores:

@@ -1,4 +1,4 @@
-"""Random kernels on numbers: branches, loops, returns, tuples and calls. The text runs as a kernel and as plain Python."""
+"""Random kernels on numbers: branches, loops, returns, tuples, calls. The text is a kernel and plain Python."""
 
 import ast
 import random
@@ -29,10 +29,12 @@ class Writer:
 
     def condition(self, known):
         if self.chance(0.25):
-            return "%s %s %s" % (self.random.choice(self.names), self.random.choice(("<", ">", "==", "!=")), self.value(known, 2))
+            name, operator = self.random.choice(self.names), self.random.choice(("<", ">", "==", "!="))
+            return "%s %s %s" % (name, operator, self.value(known, 2))
         last = known[-1] if known else "p"
-        return self.random.choice(("%s > %d" % (last, self.random.randint(0, 2)), "%s == %d" % (last, self.random.randint(0, 2)),
-                                   "p < %d" % self.random.randint(1, 2), "%s <= p and p != 1" % last))
+        return self.random.choice((
+            "%s > %d" % (last, self.random.randint(0, 2)), "%s == %d" % (last, self.random.randint(0, 2)),
+            "p < %d" % self.random.randint(1, 2), "%s <= p and p != 1" % last))
 
     def block(self, indent, depth, known, loops):
         for _ in range(self.random.randint(1, 4)):
@@ -80,8 +82,8 @@ class Writer:
         self.block("    ", 1, (), 0)
         self.lines += ["    return %s" % self.value((), 1), "", ""]
         self.helping, self.names = False, list(NAMES)
-        self.lines += ["@decorated", "def kernel_%d(x, y, n):" % self.seed, "    p = tl.program_id(0)", "    a, b = 1, 2",
-                       "    c = tl.load(x + p)", "    t = p + 3", "    u = tl.load(x)"]
+        self.lines += ["@decorated", "def kernel_%d(x, y, n):" % self.seed, "    p = tl.program_id(0)",
+                       "    a, b = 1, 2", "    c = tl.load(x + p)", "    t = p + 3", "    u = tl.load(x)"]
         self.block("    ", 0, (), 0)
         self.lines += ["    tl.store(y + p * %d + %d, %s)" % (RESULTS, k, name) for k, name in enumerate(NAMES)]
         return "\n".join(self.lines) + "\n\n\n"

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import ast
 import re
-from typing import Any, Callable, Dict, List, Optional, Sequence, Set, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
 from . import _scan
-from ._arithmetic import FLOATS, Mistake, cast, index_of, is_number, promoted, same_shape, shape_text, where
-from ._expr import ELEMENT, STATIC, BlockPointer, Expr, Param, Pointer, Tile, Transposed, index_expr
+from ._arithmetic import Mistake, is_number, where
+from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Pointer, Poly, Tile, Transposed
+from ._meeting import Meeting, Side, Unlike
 from ._memory import Memory, describe
-from ._predication import Predication, declared
-from ._types import DTYPES
+from ._predication import Predication
 
 Statements = List[Dict[str, Any]]
 
@@ -27,7 +27,8 @@ class Frame:
     Attributes:
         carried: names whose values live in a tile of their own for the length of a loop or branch.
         loose: those of them that a branch alone carries: they may become something else in it.
-        gone: names that meant something inside a loop or branch, and why they no longer do; hints: what to do about it, where that is special.
+        gone: names that meant something inside a loop or branch, and why they no longer do.
+        hints: what to do about it, where that is special.
         borrowed: parameters whose tiles are the caller's: copied before they are changed.
         ends: nothing of the function follows the block that is being read.
         stays: a return here would leave a loop or branch behind which something follows.
@@ -47,21 +48,6 @@ class Frame:
         self.ends, self.stays, self.ways = True, False, 0
 
 
-class Side:
-    """One way of a branch: its statements, the names at its end, and the tiles that were made in it."""
-
-    def __init__(self, names: Dict[str, Any], statements: Statements, made: Set[str]) -> None:
-        self.names, self.statements, self.made = names, statements, made
-
-
-class _Unlike(Exception):
-    """Why a name's values on two ways have no common one."""
-
-    def __init__(self, told: str, hint: str = "give it values of one shape and element type on both ways") -> None:
-        super().__init__(told)
-        self.hint = hint
-
-
 class Branches(Memory):
     """The part of the tracer for ``if`` and ``return``."""
 
@@ -74,7 +60,7 @@ class Branches(Memory):
     # -- return
 
     def leaving(self, node: ast.If, condition: Any, rest: List[ast.stmt]) -> None:
-        """An ``if`` with a return inside, at the end of a function: what follows stands on each way that comes there."""
+        """An ``if`` with a return, at the end of a function: what follows stands on each way that comes there."""
         then, otherwise = _until_return(node.body, rest), _until_return(node.orelse, rest)
         if isinstance(condition, bool):
             return self.block(then if condition else otherwise)
@@ -101,6 +87,9 @@ class Branches(Memory):
             return self._guarded(node, condition)
         if condition.shape:
             raise Mistake("an if on the elements of a tile", "tl.where(condition, a, b) chooses elementwise")
+        decided = self._decided(condition)
+        if decided is not None:
+            return self.block(node.body if decided else node.orelse)
         computed = condition.level == ELEMENT or self._written(condition)
         if condition.level == STATIC and not self.builder.is_bound(condition.text):
             chosen = self.builder.tunable("choice", "1 if %s else 0" % condition.text)
@@ -122,11 +111,29 @@ class Branches(Memory):
             self._carry_new(node, then, start)
         otherwise = self._way(node, node.orelse, "!(%s)" % condition.text if static else None)
         frame.carried, frame.loose = carried, loose
-        self._meet(node, condition, then, otherwise, computed)
+        self._meet(node, Meeting(self, condition, (then, otherwise)))
         if computed:
             return self._predicated(condition, then, otherwise)
         self._emit_if(condition, then.statements, otherwise.statements)
         return None
+
+    def _decided(self, condition: Expr) -> Optional[bool]:
+        """Whether a comparison holds, or not, for all blocks of a grid of numbers and all iterations around it.
+
+        What the engine knows never to run writes no tile, and a tile that nothing writes is a mistake.
+        """
+        if condition.reads or condition.level != UNIFORM or "cast(" in condition.text:  # a cast may wrap
+            return None
+        equal = re.fullmatch(r"([^=!<>&|]+) ([=!])= ([^=!<>&|]+)", condition.text)
+        if equal:
+            found = self.views.ranges.fixed(Poly.of("(%s)" % equal[1]) - Poly.of("(%s)" % equal[3]))
+            return None if found is None or found[0] <= 0 <= found[1] else equal[2] == "!"
+        if not condition.bounds:
+            return None
+        ranges = [self.views.ranges.fixed(low - high) for low, high in condition.bounds]
+        if any(found is not None and found[0] >= 0 for found in ranges):
+            return False
+        return True if all(found is not None and found[1] < 0 for found in ranges) else None
 
     def _carry_tiles(self, assigned: Sequence[str]) -> None:
         """Names of tiles are changed in place, so that both ways end with the same tile."""
@@ -141,7 +148,8 @@ class Branches(Memory):
         """What the first way made, the second one writes too."""
         frame = self.frame
         for name, value in then.names.items():
-            if name not in start and isinstance(value, Tile) and value.by_value and name not in frame.carried and self._read_behind(node, name):
+            new = name not in start and isinstance(value, Tile) and value.by_value and name not in frame.carried
+            if new and self.read_behind(node, name):
                 frame.carried[name] = value
                 frame.loose.add(name)
 
@@ -174,37 +182,32 @@ class Branches(Memory):
         self.builder.emit(statement)
 
     def _predicated(self, condition: Expr, then: Side, otherwise: Side) -> None:
-        """A condition that only elements of tiles tell: both ways are gone, and each keeps what it writes where it holds."""
+        """A condition that only elements of tiles tell: both ways are gone; what each writes is kept where it holds."""
         if not condition.reads and (then.statements or otherwise.statements):
-            raise Mistake("an if around statements, on a value that a function of two values is given", "tl.where(condition, a, b)")
+            raise Mistake("an if around statements, on a value that a function of two values is given",
+                          "tl.where(condition, a, b)")
         for side, text in ((then, condition.text), (otherwise, "!%s" % condition.grouped)):
             self.builder.append(Predication(self.builder, self.views, text, side.made).under(side.statements))
 
     # -- where two ways meet
 
-    def _read_behind(self, node: ast.stmt, name: str) -> bool:
+    def read_behind(self, node: ast.stmt, name: str) -> bool:
         return name == RESULT or _scan.read_outside(self.frame.source.tree, node, name)
 
-    def _meet(self, node: ast.If, condition: Expr, then: Side, otherwise: Side, computed: bool) -> None:
+    def _meet(self, node: ast.If, meeting: Meeting) -> None:
         """The names behind an ``if``."""
         frame = self.frame
-        first, second = then.names, otherwise.names
+        first, second = (side.names for side in meeting.sides)
         frame.names = {}
         for name in list(first) + [n for n in second if n not in first]:
             if name in first and name in second:
                 a, b = first[name], second[name]
                 if a is b:
                     frame.names[name] = a
-                    continue
-                if not self._read_behind(node, name):
+                elif self.read_behind(node, name):
+                    self._join(name, meeting, a, b)
+                else:
                     frame.gone[name] = "%s is set differently in the branches of an if" % name
-                    continue
-                try:
-                    frame.names[name] = self._joined("result" if name == RESULT else name, condition, a, b, (then, otherwise), computed)
-                except _Unlike as why:
-                    if name == RESULT:
-                        raise Mistake("this function returns %s" % why, "return values of one kind on every way") from None
-                    frame.gone[name], frame.hints[name] = "%s is %s" % (name, why), why.hint
                 continue
             only = first.get(name, second.get(name))
             if isinstance(only, Tile):
@@ -212,82 +215,14 @@ class Branches(Memory):
             else:
                 frame.gone[name] = "%s is set in one branch of an if only" % name
 
-    def _joined(self, name: str, condition: Expr, a: Any, b: Any, sides: Tuple[Side, Side], computed: bool, wide: bool = False) -> Any:
-        """One value for two: a number, an expression that chooses, or a tile that both ways write.
-
-        Args:
-            wide: whole numbers are places of memory, of 64 bits.
-        Raises:
-            _Unlike: there is none; the text says what the two are.
-        """
-        if a is b or is_number(a) and type(a) is type(b) and (a == b or a != a and b != b):
-            return a
-        if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
-            return type(a)(self._joined(name, condition, x, y, sides, computed, wide) for x, y in zip(a, b))
-        if isinstance(a, (Pointer, Param)) and isinstance(b, (Pointer, Param)):
-            return self._joined_pointers(name, condition, a, b, sides, computed)
-        if isinstance(a, BlockPointer) and isinstance(b, BlockPointer):
-            return self._joined_blocks(name, condition, a, b, sides, computed)
-        values = (Expr, Transposed)
-        if not all(is_number(x) or isinstance(x, values) or isinstance(x, Tile) and x.by_value for x in (a, b)):
-            try:
-                if bool(a == b):
-                    return a
-            except Exception:  # noqa: BLE001 - values of any type, with any notion of equality
-                pass
-            raise _Unlike("%s in one branch of an if and %s in the other" % (describe(a), describe(b)))
-        local = [declared(side.statements) for side in sides]
-        if all(is_number(x) or isinstance(x, Expr) and not x.reads and not _words(x) & names for x, names in zip((a, b), local)) \
-                and not (computed and condition.reads):
-            if not same_shape(getattr(a, "shape", ()), getattr(b, "shape", ())):
-                raise _Unlike("of shape %s in one branch of an if and of shape %s in the other" % (_shape(a), _shape(b)))
-            return self._chosen(name, condition, a, b)
-        return self._joined_tile(name, a, b, sides, condition.level == STATIC, wide)
-
-    def _chosen(self, name: str, condition: Expr, a: Any, b: Any) -> Any:
-        merged = where(condition, a, b)
-        if condition.level == STATIC and isinstance(merged, Expr) and merged.dtype == "index" and not merged.shape and merged.level == STATIC:
-            return index_expr(self.builder.tunable(name, merged.text), STATIC)
-        return merged
-
-    def _joined_tile(self, name: str, a: Any, b: Any, sides: Tuple[Side, Side], static: bool, wide: bool) -> Any:
-        """A tile that each way writes at its end."""
-        shape, other = getattr(a, "shape", ()), getattr(b, "shape", ())
-        if not same_shape(shape, other):
-            raise _Unlike("of shape %s in one branch of an if and of shape %s in the other" % (_shape(a), _shape(b)))
-        dtype = _common_type(a, b)
-        if dtype == "index":
-            dtype = "i64" if wide else "i32"
-        reused = isinstance(a, Tile) and a.name in sides[0].made and a.dtype == dtype and not static and not self.dependents(a)
-        made = a if reused else self.builder.alloc(name, "shared" if name in self.product_names else "fragment", dtype, shape, True)
-        made.fresh = False
-        for side, value in zip(sides, (a, b)):
-            if value is not made:
-                self.builder.open(side.statements)
-                self.write(made, value if isinstance(value, Tile) else cast(self.expr(value), dtype))
-                self.builder.close()
-        return made
-
-    def _joined_pointers(self, name: str, condition: Expr, a: Any, b: Any, sides: Tuple[Side, Side], computed: bool) -> Any:
-        one, other = (x if isinstance(x, Pointer) else Pointer(x, index_expr(0, STATIC)) for x in (a, b))
-        if one.param is not other.param or isinstance(a, Param) and a.mode == "axes" or isinstance(b, Param) and b.mode == "axes":
-            raise _Unlike("a pointer to %s in one branch of an if and to %s in the other" % (one.param.name, other.param.name),
-                          "load in each branch, and use behind it what was loaded")
-        self.use_flat(one.param)
-        return Pointer(one.param, self._joined_place(name + "_at", condition, one.offset, other.offset, sides, computed))
-
-    def _joined_blocks(self, name: str, condition: Expr, a: BlockPointer, b: BlockPointer, sides: Tuple[Side, Side], computed: bool) -> Any:
-        told = [[x.param, x.block] + [e.text for e in list(x.shape) + list(x.strides)] for x in (a, b)]
-        if told[0] != told[1]:
-            raise _Unlike("a block pointer to %s in one branch of an if and to %s in the other, or of another shape" % (a.param.name, b.param.name))
-        places = [self._joined_place(name + "_at", condition, x, y, sides, computed)
-                  for x, y in zip(list(a.offsets) + [a.base], list(b.offsets) + [b.base])]
-        return BlockPointer(a.param, a.shape, a.strides, places[:-1], a.block, places[-1])
-
-    def _joined_place(self, name: str, condition: Expr, a: Expr, b: Expr, sides: Tuple[Side, Side], computed: bool) -> Expr:
-        if a.text == b.text and same_shape(a.shape, b.shape) and not a.reads | b.reads and not _words(a) & declared(sides[0].statements):
-            return a
-        return index_of(self.operand(self._joined(name, condition, a, b, sides, computed, True)))
+    def _join(self, name: str, meeting: Meeting, a: Any, b: Any) -> None:
+        frame = self.frame
+        try:
+            frame.names[name] = meeting.joined("result" if name == RESULT else name, a, b)
+        except Unlike as why:
+            if name == RESULT:
+                raise Mistake("this function returns %s" % why, "return values of one kind on every way") from None
+            frame.gone[name], frame.hints[name] = "%s is %s" % (name, why), why.hint
 
     # -- tiles that other names are computed from
 
@@ -314,7 +249,8 @@ class Branches(Memory):
         results, stays, leaves = [], frame.stays, frame.ends and _scan.returns(node)
         frame.stays = frame.stays or not frame.ends
         frame.ways += 1
-        for side, test in ((node.body, condition), (node.orelse, Expr("bool", "!(%s)" % condition.text, (), ELEMENT, None, condition.reads))):
+        opposite = Expr("bool", "!(%s)" % condition.text, (), ELEMENT, None, condition.reads)
+        for side, test in ((node.body, condition), (node.orelse, opposite)):
             self.scope.conditions.append(test)
             self.block(side)
             self.scope.conditions.pop()
@@ -332,7 +268,8 @@ class Branches(Memory):
         if isinstance(a, (tuple, list)) and type(a) is type(b) and len(a) == len(b):
             return type(a)(self._either(condition, x, y) for x, y in zip(a, b))
         if not all(is_number(x) or isinstance(x, Expr) for x in (a, b)):
-            raise Mistake("this function returns %s on one way and %s on another" % (describe(a), describe(b)), "return values of one kind on every way")
+            raise Mistake("this function returns %s on one way and %s on another" % (describe(a), describe(b)),
+                          "return values of one kind on every way")
         return where(condition, a, b)
 
 
@@ -340,45 +277,10 @@ def _until_return(side: List[ast.stmt], rest: List[ast.stmt]) -> List[ast.stmt]:
     """The side and what follows it, as far as it comes: a return without a value is the end itself."""
     for position, statement in enumerate(side):
         if isinstance(statement, ast.Return):
-            bare = statement.value is None or isinstance(statement.value, ast.Constant) and statement.value.value is None
+            value = statement.value
+            bare = value is None or isinstance(value, ast.Constant) and value.value is None
             return side[:position] + ([] if bare else [statement])
     return side + rest
-
-
-def _words(value: Expr) -> Set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", value.text))
-
-
-def _shape(value: Any) -> str:
-    return shape_text(getattr(value, "shape", ()))
-
-
-def _common_type(a: Any, b: Any) -> str:
-    """The element type of a tile that takes either value."""
-    one, other = _type_beside(a, b), _type_beside(b, a)
-    if one == other:
-        return one
-    kinds = ["i32" if kind == "bool" else kind for kind in (one, other)]
-    if "index" in kinds:
-        element = kinds[kinds[0] == "index"]
-        return element if element in FLOATS + ("i32", "u32", "i64", "u64") else "index"
-    return promoted(*kinds)
-
-
-def _type_beside(value: Any, other: Any) -> str:
-    """A value's element type; a number takes that of the other value, if it fits."""
-    if not is_number(value):
-        return "i32" if value.dtype is None else str(value.dtype)
-    if isinstance(value, bool):
-        return "bool"
-    kind = "bool" if is_number(other) else str(other.dtype)
-    if isinstance(value, float):
-        return kind if kind in FLOATS else "f32"
-    if kind in FLOATS:
-        return kind
-    bits = 0 if kind in ("bool", "index") else 8 * DTYPES[kind].bytes
-    low, high = (0, 2 ** bits) if kind.startswith("u") else (-(2 ** bits // 2), 2 ** bits // 2)
-    return kind if low <= value < high else "index"
 
 
 def _depends(value: Any, tile: Tile) -> bool:

@@ -106,7 +106,7 @@ class Loops(Branches):
         self.builder.close()
         if over.kind == "serial" and any(s["op"] == "gemm" for s in body):
             statement["kind"] = "pipelined"  # changes no meaning, and lets lowering fetch ahead
-        self._leave(node, before, low, high, step, variable, body)
+        self._leave(node, before, lambda: binary("max", ceildiv(binary("-", high, low), step), 0), body, variable)
         if not body:
             body.append({"op": "sync"})
 
@@ -163,10 +163,11 @@ class Loops(Branches):
         for value in values:
             if isinstance(value, (tuple, list)):
                 found.append(self._carriers(node, name, value))
-            elif is_number(value) or isinstance(value, (Expr, Transposed)) or isinstance(value, Tile) and value.by_value:
+            elif is_number(value) or isinstance(value, (Expr, Transposed, Tile)) and getattr(value, "by_value", True):
                 found.append(self._made(self.expr(value), name))
             else:
-                self.fail("%s changes in this loop, and a part of it is %s" % (name, describe(value)), node, "give each part a name of its own")
+                self.fail("%s changes in this loop, and a part of it is %s" % (name, describe(value)), node,
+                          "give each part a name of its own")
         return type(values)(found)
 
     def _carrier(self, node: ast.For, name: str, value: Any) -> Tile:
@@ -215,7 +216,7 @@ class Loops(Branches):
         return expr if expr.dtype not in ("f16", "bf16", "f32", "f64", "bool") and not expr.reads else None
 
     def _read_ahead(self, step: ast.expr) -> Any:
-        """A step's value in front of the loop, which reads it again; None where it does more than compute and load numbers."""
+        """A step's value in front of the loop, which reads it again; None where it does more than compute and load."""
         body: List[Dict[str, Any]] = []
         launch, tiles = self.builder.launch, len(self.builder.tiles)
         allocs = len(launch.allocs)
@@ -247,14 +248,14 @@ class Loops(Branches):
             return Pointer(value.param, self.expr(binary("+", value.offset, index_of(grown(amount)))))
         return self.increased(value, grown(amount), is_number(amount) or amount.dtype != "index")
 
-    def _leave(self, node: ast.For, before: Dict[str, Any], low: Expr, high: Expr, step: Expr, variable: str, body: List[Dict[str, Any]]) -> None:
+    def _leave(self, node: ast.For, before: Dict[str, Any], trips: Any, body: List[Dict[str, Any]], variable: str) -> None:
         frame = self.frame
         frame.carried, frame.loose = before["carried"], before["loose"]
         local = declared(body)
         for name, value in list(frame.names.items()):
             if name in before["steps"]:
-                trips = binary("max", ceildiv(binary("-", high, low), step), 0)
-                frame.names[name] = self.advanced(before["first"][name], before["steps"][name], lambda amount, n=trips: binary("*", amount, n))
+                first, amount = before["first"][name], before["steps"][name]
+                frame.names[name] = self.advanced(first, amount, lambda amount: binary("*", amount, trips()))
             elif self._names_variable(value, variable):
                 del frame.names[name]
                 frame.gone[name] = "%s is known only inside the loop that sets it" % name

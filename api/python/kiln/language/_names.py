@@ -28,8 +28,10 @@ class Names(Loops):
         elif isinstance(target, (ast.Tuple, ast.List)):
             values = list(value) if isinstance(value, (tuple, list)) else None
             if values is None or len(values) != len(target.elts):
-                self.fail("%d names for %s" % (len(target.elts), "%d values" % len(values) if values is not None else describe(value)), target)
-            if any(getattr(part, "id", None) in self.frame.carried or isinstance(part, ast.Subscript) for part in ast.walk(target)):
+                given = "%d values" % len(values) if values is not None else describe(value)
+                self.fail("%d names for %s" % (len(target.elts), given), target, "as many names as values")
+            carried, parts = self.frame.carried, list(ast.walk(target))
+            if any(getattr(part, "id", None) in carried or isinstance(part, ast.Subscript) for part in parts):
                 values = [values[0]] + [self.held(v) for v in values[1:]]  # type: ignore[index]
             for part, item in zip(target.elts, values or []):
                 self.hint = getattr(part, "id", "t")
@@ -43,7 +45,8 @@ class Names(Loops):
         frame = self.frame
         if self.scope is not None and self.scope.conditions and name in frame.names and value is not frame.names[name]:
             if isinstance(value, (Tile, Pointer)):
-                self.fail("%s means %s only where a condition of an elementwise loop holds" % (name, describe(value)), node, "choose among elements: a[i] if c else b[i]")
+                self.fail("%s would mean %s only where a condition holds, in an elementwise loop" % (name, describe(value)),
+                          node, "choose among elements: a[i] if c else b[i]")
             condition: Any = self.scope.conditions[0]
             for more in self.scope.conditions[1:]:
                 condition = logical("&&", condition, more)
@@ -72,7 +75,9 @@ class Names(Loops):
         frame.names[name] = carried
 
     def _copied(self, value: Any) -> Any:
-        return type(value)(self._copied(part) for part in value) if isinstance(value, (tuple, list)) else self.held(value)
+        if isinstance(value, (tuple, list)):
+            return type(value)(self._copied(part) for part in value)
+        return self.held(value)
 
     def _set_parts(self, carried: Any, value: Any) -> None:
         if isinstance(carried, (tuple, list)):
@@ -107,7 +112,7 @@ class Names(Loops):
         if isinstance(value, constexpr):
             return value.value
         if type(value) in (tuple, list):
-            return type(value)(self._settled(self.owned(part, name), name) if isinstance(part, Transposed) else self.owned(part, name) for part in value)
+            return type(value)(self._owned_part(part, name) for part in value)
         if isinstance(value, Tile):
             if value.fresh or not value.by_value:
                 value.fresh = False
@@ -129,16 +134,22 @@ class Names(Loops):
             value.fresh = False
         return value
 
+    def _owned_part(self, value: Any, name: str) -> Any:
+        """An element of a tuple: its transpose would not be found when the tile changes in place."""
+        owned = self.owned(value, name)
+        return self._settled(owned, name) if isinstance(owned, Transposed) else owned
+
     def held(self, value: Any) -> Any:
         """The value as it is now, whatever is written next."""
         if isinstance(value, Tile) and value.by_value and not value.fresh:
             value = value.read()
         if self.scope is not None:
             return self._local(value, "t")
-        return self.tile(value) if isinstance(value, (Dot, Region)) or isinstance(value, Expr) and value.reads else value
+        changes = isinstance(value, (Dot, Region)) or isinstance(value, Expr) and value.reads
+        return self.tile(value) if changes else value
 
     def _counts_memory(self, value: Any) -> bool:
-        """Whether a pointer's place is told by memory that statements may change: tiles that the author allocated, what is stored."""
+        """Whether a pointer's place is told by memory that may change: the author's tiles, tensors that are written."""
         places = [value.offset] if isinstance(value, Pointer) else list(value.offsets) + [value.base]
         reads = {name for place in places for name in place.reads}
         return bool(reads) and not reads <= {tile.name for tile in self.builder.tiles if tile.by_value}
@@ -175,7 +186,8 @@ class Names(Loops):
         elif isinstance(base, Pointer):
             self.fail("a pointer cannot be indexed", target, "tl.store(pointer + offset, value)")
         else:
-            self.fail("%s cannot be assigned to" % describe(base), target, "assign to a name, a tile or a slice of a parameter")
+            self.fail("%s cannot be assigned to" % describe(base), target,
+                      "assign to a name, a tile or a slice of a parameter")
 
     def store_item(self, base: Any, items: List[Any], value: Any) -> None:
         whole = all(isinstance(x, slice) and x == slice(None) or x is Ellipsis for x in items)

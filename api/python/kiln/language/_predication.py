@@ -1,7 +1,8 @@
 """Statements under a condition that only the elements of tiles tell.
 
-The format's ``if`` takes conditions that are the same for the whole block and follow from numbers, not from tiles. On a number that
-the block has computed both sides are done, and what a side writes to memory that others see is written where its condition holds.
+The format's ``if`` takes conditions that are the same for the whole block and follow from numbers, not from tiles. On
+a number that the block has computed both sides are done, and what a side writes to memory that others see is written
+where its condition holds.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from ._expr import Dim, Poly, Tile
 from ._memory import INDEX_NAMES
 
 Statements = List[Dict[str, Any]]
+
+_TARGETS = ("to", "tile", "c")  # the fields of statements that name what is written
 
 
 def declared(statements: Statements) -> Set[str]:
@@ -33,9 +36,11 @@ def changed(statements: Statements, made: Set[str]) -> Set[str]:
     found: Set[str] = set()
     for statement in statements:
         if statement["op"] == "map":
-            found |= {str(item.get("set", item.get("to"))).partition("[")[0] for item in statement["body"] if "let" not in item}
+            items = [item for item in statement["body"] if "let" not in item]
+            found |= {str(item.get("set", item.get("to"))).partition("[")[0] for item in items}
             continue
-        found |= {str(statement[field]).partition("[")[0] for field in ("to", "tile", "c") if field in statement and statement["op"] != "for"}
+        if statement["op"] != "for":  # whose "to" is a bound
+            found |= {str(statement[field]).partition("[")[0] for field in _TARGETS if field in statement}
         for field in ("body", "then", "else"):
             found |= changed(statement.get(field, []), made)
     return found - made
@@ -70,14 +75,15 @@ class Predication:
                 if field in statement:
                     statement[field] = self.under(statement[field])
             return [statement]
-        target = next((str(statement[field]) for field in ("to", "tile", "c") if field in statement), "")
+        target = next((str(statement[field]) for field in _TARGETS if field in statement), "")
         if not target or target in self.made:
             return [statement]  # let, sync
         if target in self.tiles:
             return self._beside(statement, self.tiles[target])
         if op == "copy" and statement["from"] in self.tiles:
             return [self._region(statement, self.tiles[statement["from"]])]
-        raise Mistake("this statement under a condition on a computed number is not supported", "compute it always, and choose with tl.where")
+        raise Mistake("this statement under a condition on a computed number is not supported",
+                      "compute it always, and choose with tl.where")
 
     def _item(self, item: Dict[str, Any]) -> None:
         target = str(item.get("set", item.get("to", "")))
@@ -87,17 +93,18 @@ class Predication:
         if name not in self.made:
             item["where"] = self._and(item.get("where"))
         elif "where" not in item and set(re.findall(r"[A-Za-z_]\w*", item["value"])) & set(self.params):
-            nothing = "false" if self.tiles[name].dtype == "bool" else "cast(0, %s)" % self.tiles[name].dtype
-            item["value"] = "(%s) if %s else %s" % (item["value"], self.condition, nothing)  # what is read may lie outside
+            dtype = self.tiles[name].dtype  # what is read may lie outside of its tensor
+            nothing = "false" if dtype == "bool" else "cast(0, %s)" % dtype
+            item["value"] = "(%s) if %s else %s" % (item["value"], self.condition, nothing)
 
     def _and(self, where: Any) -> str:
         return self.condition if where is None else "%s && (%s)" % (self.condition, where)
 
     def _beside(self, statement: Dict[str, Any], tile: Tile) -> Statements:
-        """A statement that writes a tile that was there before: into another one, and from there where the condition holds."""
+        """A statement that writes a tile of before: into another one, and from there where the condition holds."""
         assert tile.dtype is not None
         made = self.builder.alloc(tile.name, "fragment", tile.dtype, tile.shape, True)
-        field = next(f for f in ("to", "tile", "c") if f in statement)
+        field = next(f for f in _TARGETS if f in statement)
         place = statement.get("_at")
         before: Statements = []
         if statement["op"] == "gemm" and "clear" not in statement or "accumulate" in statement:
@@ -120,15 +127,16 @@ class Predication:
                 indices.append(part)
                 continue
             index = "%s + %s" % (part[:-1], names[axis])
-            limit = limits[axis] if axis < len(limits) and limits[axis] is not None else None
+            ends = (limits[axis] if axis < len(limits) else None, extents[k] if k < len(extents) else None)
             axis += 1
             indices.append(index)
-            inside += ["%s < %s" % (index, end) for end in (limit, extents[k] if k < len(extents) else None) if end is not None]
+            inside += ["%s < %s" % (index, end) for end in ends if end is not None]
             if param is not None:
                 inside.append("%s >= 0" % index)
         dtype = param.dtype if param is not None else self.tiles[name].dtype
         value = source.element(names)
-        item = {"set": "%s[%s]" % (name, ", ".join(indices)), "value": value if dtype == source.dtype else "cast(%s, %s)" % (value, dtype),
+        item = {"set": "%s[%s]" % (name, ", ".join(indices)),
+                "value": value if dtype == source.dtype else "cast(%s, %s)" % (value, dtype),
                 "where": self._and(" && ".join(inside) if inside else None)}
         return _map(names, source.shape, item, statement.get("_at"))
 

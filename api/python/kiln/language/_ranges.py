@@ -31,6 +31,7 @@ class Ranges:
 
     def __init__(self, builder: Builder, grid: Optional[Sequence[Any]]) -> None:
         self._builder = builder
+        self._counted = grid is not None and all(isinstance(count, int) for count in grid)
         self._boxes: Dict[str, Tuple[int, int, int]] = {}   # variable -> least, largest value, step
         self.used: Set[str] = set()
         self._words: Dict[str, Set[str]] = {}   # variable -> symbols that its box depends on
@@ -122,6 +123,13 @@ class Ranges:
         found, words = self._extremes(poly)
         self.used |= words
         return found
+
+    def fixed(self, poly: Poly) -> Optional[Tuple[int, int]]:
+        """As ``extremes``; None where it depends on a symbol or on a grid that is not numbers."""
+        if not self._counted and poly.mentions("bid.x") | poly.mentions("bid.y") | poly.mentions("bid.z"):
+            return None
+        found, words = self._extremes(poly)
+        return None if words else found
 
     def _extremes(self, poly: Poly) -> Tuple[Optional[Tuple[int, int]], Set[str]]:
         """The range, and the symbols that it depends on."""

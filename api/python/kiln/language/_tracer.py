@@ -119,7 +119,8 @@ class Tracer(Names):
                 return
             outer, rest = self.builder.place, body[position + 1:]
             self.builder.place = frame.source.place(statement)
-            frame.ends = ends and all(isinstance(s, ast.Return) for s in rest) and (not rest or isinstance(statement, ast.With))
+            over = not rest or isinstance(statement, ast.With) and all(isinstance(s, ast.Return) for s in rest)
+            frame.ends = ends and over
             try:
                 if ends and isinstance(statement, ast.If) and _scan.returns(statement):
                     frame.ends = True
@@ -348,13 +349,15 @@ class Tracer(Names):
 
     def _perhaps(self, node: ast.expr, what: str) -> Any:
         """A value that Python computes in some cases only. It is computed always, so it must change nothing."""
-        before, changes = {tile.name for tile in self.builder.tiles}, len(self.scope.items) if self.scope is not None else 0
+        before = {tile.name for tile in self.builder.tiles}
+        done = len(self.scope.items) if self.scope is not None else 0
         body: List[Dict[str, Any]] = []
         self.builder.open(body)
         value = self.eval(node)
         self.builder.close()
-        items = [] if self.scope is None else self.scope.items[changes:]
-        if changed(body, {tile.name for tile in self.builder.tiles} - before) or any("let" not in item for item in items):
+        items = [] if self.scope is None else self.scope.items[done:]
+        made = {tile.name for tile in self.builder.tiles} - before
+        if changed(body, made) or any("let" not in item for item in items):
             self.fail("%s that changes memory" % what, node, "it would be done always here: write an if statement")
         self.builder.append(body)
         return value
