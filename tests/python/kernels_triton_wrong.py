@@ -181,14 +181,6 @@ def jumping_pointer(x_ptr, y_ptr):
     tl.store(y_ptr + tl.arange(0, 64), total)
 
 
-@expect("changes in this loop, and is tuple", "numbers, tiles and pointers")
-def tuple_state(x_ptr, y_ptr):
-    state = (0, 1)
-    for i in range(4):  # here
-        state = (state[1], state[0] + state[1])
-    tl.store(y_ptr, state[0])
-
-
 @expect("the type f8e5m2", "such as tl.float16")
 def eight_bits(x_ptr, y_ptr):
     x = tl.load(x_ptr + tl.arange(0, 64))
