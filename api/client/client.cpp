@@ -23,6 +23,8 @@ using protocol::Json;
 
 namespace {
 
+constexpr std::size_t descriptors_max = 16;  // with one request
+
 Result<UniqueFd> connect_once(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -219,6 +221,17 @@ pid_t Client::daemon_pid() const {
   return ::getsockopt(socket_.get(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 ? peer.pid : 0;
 }
 
+Status Client::check_size(const std::string& line, const std::vector<int>& fds) const {
+  if (fds.size() > descriptors_max)
+    return Error(ErrorCode::invalid_argument, "at most " + std::to_string(descriptors_max) + " descriptors a request");
+  const auto limits = hello_.find("limits");
+  const auto most = limits == hello_.end() ? std::uint64_t(0) : limits->value("line_bytes_max", std::uint64_t(0));
+  if (most > 0 && line.size() > most)
+    return Error(ErrorCode::invalid_argument, "the request has " + std::to_string(line.size()) + " bytes, and the daemon takes at most " +
+                                                  std::to_string(most) + " (limits.line_bytes_max in its config.json)");
+  return ok();
+}
+
 Status Client::send(const std::string& line, const std::vector<int>& fds) {
   std::size_t sent = 0;
   while (sent < line.size()) {
@@ -226,9 +239,8 @@ Status Client::send(const std::string& line, const std::vector<int>& fds) {
     msghdr message{};
     message.msg_iov = &vector;
     message.msg_iovlen = 1;
-    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * 16)];
+    alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * descriptors_max)];
     if (sent == 0 && !fds.empty()) {
-      if (fds.size() > 16) return Error(ErrorCode::invalid_argument, "at most 16 descriptors a request");
       message.msg_control = control;
       message.msg_controllen = CMSG_SPACE(sizeof(int) * fds.size());
       cmsghdr* header = CMSG_FIRSTHDR(&message);
@@ -325,6 +337,7 @@ Result<Answer> Client::call(const std::string& method, Json params, const std::v
 
 Result<Answer> Client::exchange(Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel) {
   auto line = send_and_wait(request, fds, progress, cancel);
+  if (!line && !began_) return std::move(line).error();
   if (!line) {  // half a line may be out, or an answer be on its way that nobody waits for
     answering_ = !splitter_.rest().empty();
     disconnect();
@@ -361,11 +374,14 @@ void Client::keep_capture(Json& members, Error* error) {
 }
 
 Result<Json> Client::send_and_wait(Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel) {
-  sent_ = false;
+  sent_ = began_ = false;
   request["jsonrpc"] = "2.0";
   request["id"] = ++id_;
   if (!fds.empty()) request["fds"] = fds.size();
-  if (auto sent = send(held_.line(request), fds); !sent) {
+  const auto text = held_.line(request);
+  KILN_CHECK(check_size(text, fds));
+  began_ = true;
+  if (auto sent = send(text, fds); !sent) {
     auto refusal = next_line(0, nullptr, nullptr);  // a daemon that refuses a connection says why before it closes it
     return refusal ? std::move(refusal) : std::move(sent).error();
   }

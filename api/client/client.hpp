@@ -82,6 +82,8 @@ class Client {
   Result<Answer> exchange(protocol::Json& request, const std::vector<int>& fds, const Progress& progress, const CancelToken* cancel);
   Result<protocol::Json> send_and_wait(protocol::Json& request, const std::vector<int>& fds, const Progress& progress,
                                        const CancelToken* cancel);
+  // Whether the daemon would take it. Error: invalid_argument.
+  [[nodiscard]] Status check_size(const std::string& line, const std::vector<int>& fds) const;
   Status send(const std::string& line, const std::vector<int>& fds);
   Result<bool> receive(int timeout_ms);   // false: nothing came
   Result<protocol::Json> next_line(std::int64_t id, const Progress& progress, const CancelToken* cancel);
@@ -97,7 +99,8 @@ class Client {
   CaptureFiles capture_;
   bool asked_ = false;                     // the newest request: for a capture
   std::int64_t id_ = 0;
-  bool sent_ = false, answering_ = false;  // the newest request: whole line sent; lost in the middle of an answer
+  // The newest request: anything of it sent; whole line sent; lost in the middle of an answer.
+  bool began_ = false, sent_ = false, answering_ = false;
   protocol::Json hello_;
   bool started_ = false;
 };

@@ -46,7 +46,8 @@ class Examples(LanguageCase):
 
     def test_matmul_as_a_script(self):
         environment = dict(os.environ, KILN_SOCKET=self.service.socket, PYTHONPATH=os.path.join(ROOT, "api", "python"))
-        done = subprocess.run([sys.executable, os.path.join(FOLDER, "matmul.py"), "host"], env=environment, capture_output=True, text=True)
+        command = [sys.executable, os.path.join(FOLDER, "matmul.py"), "host"]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         said = re.fullmatch(r"\d+\.\d{3} ms on host\nlargest error against NumPy: (\S+)\ngrid: (.*)\n", done.stdout)
         self.assertIsNotNone(said, done.stdout)
@@ -70,7 +71,8 @@ class Examples(LanguageCase):
                 y = numpy.zeros_like(x)
                 kernel(x, y, device=device)
                 numpy.testing.assert_array_equal(y, x.T)
-        conflicts = [tl.compile(k, device="emu:gfx942").profile()["SQ_LDS_BANK_CONFLICT"] for k in (module.plain, module.padded)]
+        conflicts = [tl.compile(k, device="emu:gfx942").profile()["SQ_LDS_BANK_CONFLICT"]
+                     for k in (module.plain, module.padded)]
         self.assertGreater(conflicts[0], conflicts[1])
         self.assertEqual(conflicts[1], 0)
 

@@ -1,4 +1,4 @@
-"""Launches: arguments over one memory, numbers of all kinds, calls and grids that cannot be, and how much a kernel keeps."""
+"""Launches: arguments over one memory, numbers of all kinds, calls and grids that cannot be, how much a kernel keeps."""
 
 import math
 import os
@@ -123,7 +123,7 @@ class Overlaps(LanguageCase):
                 halves[(1,)](first(out), out, 10, B=16, device=device)
                 numpy.testing.assert_array_equal(out, wanted)
             out = numpy.zeros(21, "f4")
-            halves[(1,)](out[1:], out, 10, B=16, device=device)  # the second one begins before the first, and not aligned
+            halves[(1,)](out[1:], out, 10, B=16, device=device)  # the second begins before the first, not aligned
             numpy.testing.assert_array_equal(out, [0] + [1] * 9 + [2] * 10 + [0])
 
     def test_what_was_written_through_one_is_read_through_another(self):
@@ -169,7 +169,8 @@ class Overlaps(LanguageCase):
                 c[i] = b[n - 1 - i] * 2
             for device in DEVICES:
                 found = base.copy()
-                with self.subTest("KILN_SEED=%d %s Overlaps.test_random_parts_of_one_array" % (seed, __file__), number=number, cuts=cuts):
+                again = "KILN_SEED=%d %s Overlaps.test_random_parts_of_one_array" % (seed, __file__)
+                with self.subTest(again, number=number, cuts=cuts):
                     chained[(1,)](*(found[cut] for cut in cuts), *(cut.step for cut in cuts), n, device=device)
                     numpy.testing.assert_array_equal(found, wanted)
 
@@ -232,8 +233,8 @@ def filled_column(y, v, n, B: ttl.constexpr):
 class Numbers(LanguageCase):
     def test_infinite_ones_and_none(self):
         for device in DEVICES:
-            for value in (math.inf, -math.inf, math.nan, 1e300, 2.5, True, 2 ** 40, -3, numpy.float32("inf"), numpy.float32(2.5),
-                          numpy.int64(7), numpy.bool_(True)):
+            for value in (math.inf, -math.inf, math.nan, 1e300, 2.5, True, 2 ** 40, -3, numpy.float32("inf"),
+                          numpy.float32(2.5), numpy.int64(7), numpy.bool_(True)):
                 y = numpy.zeros(4, "f4")
                 filled[(1,)](y, value, 4, B=4, device=device)
                 with numpy.errstate(over="ignore"):
@@ -246,8 +247,10 @@ class Numbers(LanguageCase):
     def test_a_compiled_kernel_names_what_it_cannot_take(self):
         x = self.normals(16)
         compiled = tl.compile(scaled, (x, 2.0, 1), device="host")
-        for arguments, said in (((x, math.inf, 1), "s: inf"), ((x, "a", 1), "s: expected a number of type f32, found str"),
-                                ((x, 1.0, 2.5), "k: 2.5 is no value of type i32"), ((x, 1.0, 2 ** 31), "k: 2147483648 is no value"),
+        for arguments, said in (((x, math.inf, 1), "s: inf"),
+                                ((x, "a", 1), "s: expected a number of type f32, found str"),
+                                ((x, 1.0, 2.5), "k: 2.5 is no value of type i32"),
+                                ((x, 1.0, 2 ** 31), "k: 2147483648 is no value"),
                                 ((x, 1.0, math.nan), "k: nan is no value")):
             with self.subTest(said), self.assertRaisesRegex(errors.InvalidArgument, said):
                 compiled(*arguments)
@@ -307,10 +310,13 @@ class Calls(LanguageCase):
 
     def test_arguments(self):
         y = numpy.zeros(4, "f4")
-        error = self.refused(filled, "filled(): missing a required argument: 'n'", "y, v, n, B", lambda: filled[(1,)](y, 1.0, B=4))
+        error = self.refused(filled, "filled(): missing a required argument: 'n'", "y, v, n, B",
+                             lambda: filled[(1,)](y, 1.0, B=4))
         self.assertIsInstance(error, TypeError)
-        self.refused(filled, "filled(): missing a required argument: 'v'", "did you mean 'v'", lambda: filled[(1,)](y, vv=1.0, n=4, B=4))
-        self.refused(filled, "too many positional arguments", "the parameters are", lambda: filled[(1,)](y, 1.0, 4, 4, 4))
+        self.refused(filled, "filled(): missing a required argument: 'v'", "did you mean 'v'",
+                     lambda: filled[(1,)](y, vv=1.0, n=4, B=4))
+        self.refused(filled, "too many positional arguments", "the parameters are",
+                     lambda: filled[(1,)](y, 1.0, 4, 4, 4))
         self.refused(doubled, "X: arrays of complex64", "X.astype", lambda: doubled(y.astype("c8"), y))
         compiled = tl.compile(doubled, (y, y.copy()), device="host")
         self.refused(doubled, "doubled(): got an unexpected keyword argument 'Z'", "X, Y", lambda: compiled(y, Z=y))
@@ -319,7 +325,8 @@ class Calls(LanguageCase):
     def test_grids(self):
         y = numpy.zeros(4, "f4")
         for device in DEVICES:
-            for grid, said in (((-1,), "axis 0 of the grid of filled is -1"), ((1, 1.5), "axis 1 of the grid of filled is 1.5"),
+            for grid, said in (((-1,), "axis 0 of the grid of filled is -1"),
+                               ((1, 1.5), "axis 1 of the grid of filled is 1.5"),
                                ((True,), "is True"), (2 ** 31, "is 2147483648"), (("a" and None,), "is None"),
                                (lambda meta: (4 / meta["B"],), "is 1.0")):
                 self.refused(filled, said, "whole number", lambda: filled[grid](y, 1.0, 4, B=4, device=device))

@@ -271,8 +271,8 @@ class Sources(LanguageCase):
             numpy.testing.assert_array_equal(y, [9.0] * 4)
 
     def test_lines_are_those_of_the_import(self):
-        self.write("edited", "from kiln import triton\nimport kiln.triton.language as ttl\n@triton.jit\ndef one(x, y):\n    pass\n"
-                   "    ttl.stor(y, 1.0)\n", 3 * 10 ** 18)
+        self.write("edited", "from kiln import triton\nimport kiln.triton.language as ttl\n@triton.jit\n"
+                   "def one(x, y):\n    pass\n    ttl.stor(y, 1.0)\n", 3 * 10 ** 18)
         for first, text in ((None, None), (6, "    pass\n"), (8, "    pass\n\n    # more lines, the same code\n")):
             if text is not None:
                 with open(self.module.__file__) as file:

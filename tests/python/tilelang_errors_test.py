@@ -54,7 +54,8 @@ class Mistakes(TileLangCase):
         with tempfile.TemporaryDirectory() as folder:
             path = os.path.join(folder, "absent.py")
             with open(path, "w") as file:
-                file.write("import kiln.tilelang.language as T\n\nKERNELS = {}\n" + "".join(CALL % (n, n) for n in _absent.ABSENT))
+                file.write("import kiln.tilelang.language as T\n\nKERNELS = {}\n")
+                file.write("".join(CALL % (n, n) for n in _absent.ABSENT))
             made = {"__name__": "absent"}
             with open(path) as file:
                 exec(compile(file.read(), path, "exec"), made)
@@ -63,7 +64,8 @@ class Mistakes(TileLangCase):
                     tilelang.compile(made["KERNELS"][name])
                 error = caught.exception
                 self.assertIn("T.%s: %s has no meaning here" % (name, what), str(error))
-                self.assertEqual((error.hint, error.file, error.line, error.column), (instead, path, 4 + 6 * number + 4, 9))
+                self.assertEqual((error.hint, error.file), (instead, path))
+                self.assertEqual((error.line, error.column), (4 + 6 * number + 4, 9))
                 self.assertTrue(instead)
 
     def test_functions_of_other_kinds(self):
@@ -117,7 +119,8 @@ class Arguments(TileLangCase):
     def test_a_call_says_where(self):
         x = self.normals(8, 8)
         add = kernels.add(8, 8, 8, 8, "float32", device="host")
-        for keywords in ({"device": "host"}, {"device": "emu:gfx942"}, {"device": "emu:gfx1100"}, {"target": "c"}, {"device": None}):
+        places = {"device": "host"}, {"device": "emu:gfx942"}, {"device": "emu:gfx1100"}, {"target": "c"}, {"device": None}
+        for keywords in places:
             with self.subTest(**keywords):
                 numpy.testing.assert_array_equal(add(x, x, **keywords), x + x)
                 self.assertGreater(add.last_ms, 0)

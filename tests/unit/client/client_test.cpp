@@ -142,6 +142,23 @@ TEST_F(ClientTest, AHarmlessRequestIsRepeated) {
   EXPECT_GT(answer->result["programs"].size(), 2u);
 }
 
+TEST_F(ClientTest, ARequestThatIsTooLongIsNotSent) {
+  const auto most = client_->hello()["limits"].value("line_bytes_max", std::size_t(0));
+  ASSERT_GT(most, 0u);
+  auto answer = client_->call("program.check", {{"program", std::string(most, 'x')}});
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, ErrorCode::invalid_argument);
+  EXPECT_FALSE(answer.error().retryable);
+  EXPECT_NE(answer.error().message.find(std::to_string(most)), std::string::npos) << answer.error().message;
+  // Nor one with too many descriptors; the connection is as before.
+  const auto memory = create_memfd("kiln-test", 4096);
+  ASSERT_TRUE(memory);
+  auto many = client_->call("buffer.register", {{"fd", {{"fd", 0}}}}, std::vector<int>(17, memory->get()));
+  ASSERT_FALSE(many);
+  EXPECT_EQ(many.error().code, ErrorCode::invalid_argument);
+  call("ping");
+}
+
 TEST_F(ClientTest, ALaunchIsNotRepeated) {
   Mapping x, y;
   const auto params = softmax(tensor(x), tensor(y));

@@ -31,7 +31,8 @@ class CompiledKernel:
                  plan: Optional[_overlaps.Plan] = None, specs: Optional[Mapping[str, Any]] = None) -> None:
         self._kernel, self._program, self._plan = kernel, program, plan
         # what is part of it: sizes, constants; a call's own values must be these
-        self._constants = {k: v for k, v in (specs or {}).items() if k not in program.arguments.values() and not isinstance(v, ArraySpec)}
+        self._constants = {k: v for k, v in (specs or {}).items()
+                           if k not in program.arguments.values() and not isinstance(v, ArraySpec)}
         self.program, self.bindings, self.target, self.device = program.json, bindings, target, device
         with self._located():
             self._loaded = client().compile(program.json, target, **bindings)
@@ -62,15 +63,16 @@ class CompiledKernel:
         given = _launch.bound(self._kernel, args, kwargs, defaults=False)
         for name, value in given.items():
             if name in self._constants and value != self._constants[name]:
-                raise errors.InvalidArgument("%s is %r, and this was compiled for %r: compile it for that, or call the kernel itself" % (
-                    name, value, self._constants[name]))
+                raise errors.InvalidArgument("%s is %r, and this was compiled for %r: compile it for that, or call the "
+                                             "kernel itself" % (name, value, self._constants[name]))
         parameters = self._kernel._signature.parameters
         return {**{n: p.default for n, p in parameters.items() if p.default is not p.empty}, **given}
 
     def _place(self) -> str:
         if self.device is None:
-            raise errors.InvalidArgument("compiled for %s and no device was named: tl.compile(kernel, device=\"emu:%s\") runs it on the emulated card, "
-                                         "device=\"hip:0\" on a real one" % (self.target, self.target.split(":")[0]))
+            raise errors.InvalidArgument(
+                "compiled for %s and no device was named: tl.compile(kernel, device=\"emu:%s\") runs it on the emulated card, "
+                "device=\"hip:0\" on a real one" % (self.target, self.target.split(":")[0]))
         return self.device
 
     def run(self, values: Mapping[str, Any]) -> Optional[float]:
@@ -112,7 +114,8 @@ class CompiledKernel:
         return found
 
     def explain(self) -> Explanation:
-        """The grid and where it comes from, resources, tiles with layouts and conflicts, barriers, remaining checks, decisions."""
+        """The grid and where it comes from, resources, tiles with layouts and conflicts, barriers, remaining checks,
+        decisions."""
         with self._located():
             return Explanation(self._loaded.explain(), self._program, self.bindings)
 
@@ -131,11 +134,13 @@ class CompiledKernel:
         return Profile(self._with_arguments(values, act), self._program)
 
     def check(self, reference: Any = None, *args: Any, **kwargs: Any) -> Dict[str, Any]:
-        """Runs it and compares what it wrote: with the definition (the interpreter), or with ``reference(*inputs)``, NumPy arrays in the
-        parameters' order, which gives the written tensors in order. ``passed`` and a row a tensor; without arguments on generated ones."""
+        """Runs it and compares what it wrote: with the definition (the interpreter), or with ``reference(*inputs)``, NumPy
+        arrays in the parameters' order, which gives the written tensors in order. ``passed`` and a row a tensor; without
+        arguments on generated ones."""
         values = self._bound(args, kwargs) if args or kwargs else self._generated()
         if reference is None:
-            return self._with_arguments(values, lambda arguments: self._loaded.verify(device=self._place(), **arguments))
+            return self._with_arguments(
+                values, lambda arguments: self._loaded.verify(device=self._place(), **arguments))
         from ._check import against
 
         return against(self, reference, values)
@@ -183,7 +188,9 @@ class _Located:
 def place_of(places: Mapping[str, Place], pointer: str) -> Optional[Place]:
     """The place of the innermost part of the program around a JSON pointer."""
     start = pointer.find("/launches/")
-    pointer = pointer[start:] if start >= 0 else pointer[pointer.find("/params/"):] if "/params/" in pointer else pointer
+    if start < 0:
+        start = pointer.find("/params/")
+    pointer = pointer[start:] if start >= 0 else pointer
     while pointer:
         if pointer in places:
             return places[pointer]

@@ -32,7 +32,8 @@ def bound(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any], defaults:
     except TypeError as error:
         unknown = [name for name in kwargs if name not in signature.parameters]
         close = nearest(unknown[0], signature.parameters) if unknown else ""
-        hint = close or "the parameters are %s%s" % (", ".join(map(_shown, signature.parameters.values())), _constants(kernel))
+        names = ", ".join(map(_shown, signature.parameters.values()))
+        hint = close or "the parameters are %s%s" % (names, _constants(kernel))
         raise refused(kernel, "%s(): %s" % (kernel.kernel_function.__name__, error), hint) from None
     if defaults:
         found.apply_defaults()
@@ -40,11 +41,14 @@ def bound(kernel: Any, args: Sequence[Any], kwargs: Mapping[str, Any], defaults:
 
 
 def _shown(parameter: inspect.Parameter) -> str:
-    return parameter.name if parameter.default is parameter.empty else "%s=%r" % (parameter.name, plain(parameter.default))
+    if parameter.default is parameter.empty:
+        return parameter.name
+    return "%s=%r" % (parameter.name, plain(parameter.default))
 
 
 def _constants(kernel: Any) -> str:
-    return "" if getattr(kernel, "tuning", None) is None else "; tuning gives %s" % ", ".join(kernel.tuning.configs[0].kwargs)
+    tuning = getattr(kernel, "tuning", None)
+    return "" if tuning is None else "; tuning gives %s" % ", ".join(tuning.configs[0].kwargs)
 
 
 def extents(kernel: Kernel, grid: Any) -> Tuple[Any, ...]:
@@ -108,7 +112,8 @@ def check_wave(kernel: Kernel, threads: Any, target: str) -> None:
         return
     wave = wave_of(target)
     if int(count) * wave > THREADS_MAX:
-        raise refused(kernel, "num_warps of %s is %s, on %s %d threads" % (kernel.kernel_function.__name__, count, target, int(count) * wave),
+        name = kernel.kernel_function.__name__
+        raise refused(kernel, "num_warps of %s is %s, on %s %d threads" % (name, count, target, int(count) * wave),
                        "a block has at most %d threads: %d waves of %d" % (THREADS_MAX, THREADS_MAX // wave, wave))
 
 

@@ -7,7 +7,7 @@ addresses by pointer as offsets into it, one array with axes that is passed twic
 from __future__ import annotations
 
 import ctypes
-from typing import Any, Dict, List, Mapping, Optional, Sequence, Set, Tuple
+from typing import Any, Dict, List, Mapping, Optional, Sequence, Set
 
 from .. import errors
 from .._arrays import Array
@@ -114,10 +114,11 @@ def planned(values: Mapping[str, Any], program: Program, annotations: Mapping[st
 
 def _by_pointer(members: Sequence[Member], params: Mapping[str, Any], annotations: Mapping[str, Any]) -> bool:
     """Whether the kernel addresses them all by pointer, and they can be one parameter and offsets into it."""
-    low = min(m.low for m in members)
+    low, first = min(m.low for m in members), spec_of(members[0].value)
+    assert first is not None
     for member in members:
         param, spec = params.get(member.name), spec_of(member.value)
-        if param is None or spec is None or param.mode not in ("flat", None) or spec.dtype != spec_of(members[0].value).dtype:  # type: ignore[union-attr]
+        if param is None or spec is None or spec.dtype != first.dtype or param.mode not in ("flat", None):
             return False
         if annotations.get(member.name) is not None or spec.strides is not None and min(spec.strides) < 0:
             return False
@@ -131,11 +132,13 @@ def _one_array(members: Sequence[Member], params: Mapping[str, Any], annotations
 
     def what(member: Member) -> Any:
         annotation, spec = annotations.get(member.name), spec_of(member.value)
-        plain = annotation is None or isinstance(annotation, Buffer) and annotation.strides is None and not isinstance(annotation.dtype, OptionType)
+        plain = annotation is None or (
+            isinstance(annotation, Buffer) and annotation.strides is None and not isinstance(annotation.dtype, OptionType))
         return plain and not member.described, member.low, member.view.shape, member.view.strides, spec and spec.dtype
 
     first = what(members[0])
-    return bool(first[0]) and all(m.name in params and params[m.name].mode != "flat" and what(m) == first for m in members)
+    by_axes = all(m.name in params and params[m.name].mode != "flat" for m in members)
+    return bool(first[0]) and by_axes and all(what(m) == first for m in members)
 
 
 def _separate(members: Sequence[Member], params: Mapping[str, Any], written: Set[str]) -> bool:
@@ -158,11 +161,12 @@ def _share(a: Any, b: Any) -> bool:
 def _refused(members: Sequence[Member], written: Set[str]) -> errors.InvalidArgument:
     target = next(m for m in members if m.name in written)
     other = next(m for m in members if m is not target and m.low < target.high and target.low < m.high)
-    return errors.InvalidArgument("%s and %s share memory, and %s is written: pass a copy of one of them, such as %s.copy()" % (
-        other.name, target.name, target.name, other.name))
+    said = "%s and %s share memory, and %s is written: pass a copy of one of them, such as %s.copy()"
+    return errors.InvalidArgument(said % (other.name, target.name, target.name, other.name))
 
 
-def arranged(values: Mapping[str, Any], program: Program, plan: Optional[Plan], written: Set[str], staged: Staged) -> Dict[str, Any]:
+def arranged(values: Mapping[str, Any], program: Program, plan: Optional[Plan], written: Set[str],
+             staged: Staged) -> Dict[str, Any]:
     """The arguments of a call as the program takes them: those of one group over one memory.
 
     Raises:
@@ -177,8 +181,8 @@ def arranged(values: Mapping[str, Any], program: Program, plan: Optional[Plan], 
         if now is None and not any(name in values for name in group.names[1:]):
             continue  # generated arguments: only the parameter itself
         if now is None or not group.as_before(Group(now, group.flat, group.written)):
-            raise errors.InvalidArgument("%s share memory in another way than the arguments that this was compiled for: compile it for these" % (
-                " and ".join(group.names)))
+            raise errors.InvalidArgument("%s share memory in another way than the arguments that this was compiled for: "
+                                         "compile it for these" % " and ".join(group.names))
         groups.remove(now)
         _pass(now, group, found, staged)
     _apart(groups, params, written)
@@ -203,8 +207,11 @@ def _pass(members: Sequence[Member], group: Group, found: Dict[str, Any], staged
             raise errors.InvalidArgument("%s is written, and this array is read-only" % member.name)
     if not group.flat:
         return  # the first one's array
-    whole = next((m for m in members if m.high - m.low == group.size and m.view.flags.c_contiguous and m.view.flags.writeable), None)
-    found[members[0].name] = whole.value if whole is not None else staged.span(_bytes(members), members[0].view.dtype)
+    for member in members:
+        if member.high - member.low == group.size and member.view.flags.c_contiguous and member.view.flags.writeable:
+            found[members[0].name] = member.value
+            return
+    found[members[0].name] = staged.span(_bytes(members), members[0].view.dtype)
 
 
 def _bytes(members: Sequence[Member]) -> Any:

@@ -30,7 +30,7 @@ class Programs:
         return sum(len(programs) for programs in self._kinds.values())
 
     def find(self, kind: Any, specs: Mapping[str, Any]) -> Optional[Program]:
-        """The program that is right for these arguments; ``kind`` is what it depends on beside sizes (:func:`key_of`)."""
+        """The program that is right for these arguments; ``kind`` is what it depends on beside sizes."""
         call = self._call(kind, specs)
         with self._lock:
             found = self._calls.get(call)
@@ -76,13 +76,17 @@ def key_of(specs: Mapping[str, Any], annotations: Mapping[str, Any]) -> Any:
         if isinstance(spec, ArraySpec):
             shape = tuple(n if n == 1 or isinstance(n, str) else "n" for n in spec.shape)
             parts.append((name, spec.dtype, shape, spec.strides, spec.memory, spec.described, spec.owner, spec.offset))
-        elif isinstance(annotations.get(name), constexpr) or annotations.get(name) is constexpr or isinstance(spec, (bool, str, type(None), tuple)):
+        elif _constant(annotations.get(name)) or isinstance(spec, (bool, str, type(None), tuple)):
             parts.append((name, repr(spec)))
         elif isinstance(spec, int):
             parts.append((name, "int" if 0 <= spec < 2 ** 31 else "negative"))
         else:
             parts.append((name, "float" if isinstance(spec, float) and math.isfinite(spec) else repr(spec)))
     return tuple(parts)
+
+
+def _constant(annotation: Any) -> bool:
+    return annotation is constexpr or isinstance(annotation, constexpr)
 
 
 def _serves(program: Program, specs: Mapping[str, Any]) -> bool:
@@ -97,7 +101,8 @@ def _serves(program: Program, specs: Mapping[str, Any]) -> bool:
         return False
     for name, param in program.params.items():
         spec = specs.get(program.arguments[name])
-        if isinstance(spec, ArraySpec) and any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in zip(param.shape, spec.shape)):
+        pairs = zip(param.shape, spec.shape) if isinstance(spec, ArraySpec) else ()
+        if any(isinstance(n, int) and isinstance(m, int) and n != m for n, m in pairs):
             return False
     return True
 
@@ -131,5 +136,6 @@ def bindings_of(program: Program, specs: Mapping[str, Any], launch: Mapping[str,
             if word not in program.json.get("symbols", {}) or not isinstance(now, int):
                 continue
             if bindings.setdefault(word, now) != now:
-                raise errors.InvalidArgument("axis %d of %s is %d, but %s is %s by another argument" % (axis, name, now, word, bindings[word]))
+                raise errors.InvalidArgument("axis %d of %s is %d, but %s is %s by another argument" % (
+                    axis, name, now, word, bindings[word]))
     return bindings

@@ -149,7 +149,8 @@ def stamp(function: types.FunctionType, value: Any, depth: int = 3) -> Any:
         return "dict", [(repr(k), stamp(function, v, depth - 1)) for k, v in value.items()]
     if hasattr(value, "tobytes") and hasattr(value, "shape"):
         return str(value.dtype), value.shape, value.tobytes()
-    held = vars(value) if depth and hasattr(value, "__dict__") and (isinstance(value, type) or not callable(value)) else {}
+    looked_into = depth and hasattr(value, "__dict__") and (isinstance(value, type) or not callable(value))
+    held = vars(value) if looked_into else {}
     return _Same(value), [(n, stamp(function, v, depth - 1)) for n, v in list(held.items()) if not n.startswith("__")]
 
 
@@ -182,8 +183,8 @@ class Source:
             raise KernelError("expected a function defined with def, found %s" % function.__qualname__,
                               hint="a lambda or a class is no kernel")
         if definition.name != inspect.unwrap(function).__code__.co_name:
-            raise KernelError("%s has another function at line %d than the one that was imported" % (self.file, self.first_line),
-                              hint="the file was changed since: import it again, or start anew")
+            said = "%s has another function at line %d than the one that was imported" % (self.file, self.first_line)
+            raise KernelError(said, hint="the file was changed since: import it again, or start anew")
         self.tree = definition
         self._names: Dict[str, Any] = {}
         if function.__closure__:
