@@ -203,17 +203,19 @@ int remove_command(Context& context, const std::string& beginning) {
   return exit_ok;
 }
 
-int import_command(Context& context, const std::string& path) {
+int import_command(Context& context, const std::string& path, bool replace) {
   auto imported = [&]() -> Result<Json> {
     KILN_TRY(const auto bytes, read_file(path, 4 << 20));
     context.source_file = path;
     context.source_text.assign(text(bytes));
     KILN_TRY(auto file, protocol::parse_json(context.source_text, protocol::Limits{}));
-    return context.ask("tuning.import", {{"records", std::move(file)}});
+    return context.ask("tuning.import", {{"records", std::move(file)}, {"force", replace}});
   }();
   if (!imported) return report(context, imported.error());
   if (context.json) print_json(*imported);
   else std::cout << (*imported)["records"].size() << " records; `kiln tuning list` says which are used here\n";
+  if (const auto kept = (*imported)["kept"].size(); kept > 0 && !context.json)
+    std::cout << kept << " are not taken: others of your own are there (--force replaces them)\n";
   return exit_ok;
 }
 
@@ -269,7 +271,9 @@ void add_tune_commands(CLI::App& app, Context& context, int& status) {
   auto file = std::make_shared<std::string>();
   auto* import = tuning->add_subcommand("import", "take over the records of a file that --export wrote");
   import->add_option("file", *file, "the file")->required()->check(daemon::path_flag_mistake);
-  import->callback([&context, &status, file] { status = import_command(context, *file); });
+  auto replace = std::make_shared<bool>(false);
+  import->add_flag("--force", *replace, "also over records that are there");
+  import->callback([&context, &status, file, replace] { status = import_command(context, *file, *replace); });
 }
 
 }  // namespace kiln::cli

@@ -56,6 +56,7 @@ Result<jit::TuneCandidate> read_candidate(const CallPtr& call, const Json& value
   KILN_CHECK(fields.only({"name", "set", "layouts", "program"}));
   jit::TuneCandidate candidate;
   KILN_TRY(candidate.name, fields.text_or("name", ""));
+  if (!jit::printable(candidate.name)) return fields.error("name", "printable text");
   KILN_TRY(candidate.set, words_of(fields, "set"));
   KILN_TRY(candidate.layouts, words_of(fields, "layouts"));
   for (const auto& [tile, text] : candidate.layouts)
@@ -183,6 +184,20 @@ Result<jit::TuneRequest> read_tune(const CallPtr& call) {
   return request;
 }
 
+// Where the record's program is known here: it sets tunables of that program.
+Status check_choice(const CallPtr& call, const jit::TuningRecord& record, const std::string& pointer) {
+  if (!record.identity.of_candidates.empty()) return ok();
+  auto known = call->state.catalog.resolve(Json{{"digest", to_hex(record.identity.program)}});
+  if (!known)
+    if (auto named = call->state.catalog.builtin(record.identity.program_name);
+        named && named->sha256 == record.identity.program)
+      known = std::move(named);
+  if (!known) return ok();
+  if (const auto wrong = jit::not_tunables(*known->program, record.set))
+    return Error(ErrorCode::invalid_argument, pointer + "/set: " + *wrong + "; a record sets tunables");
+  return ok();
+}
+
 Json outcome_json(const jit::TuneOutcome& outcome, const jit::TuneRequest& request) {
   const auto& record = *outcome.record;
   Json value = record_json(record);
@@ -245,15 +260,20 @@ void tuning_import(const CallPtr& call) {
   if (!call->state.options.tuner) return call->answer(no_tuner());
   const auto file = call->fields.object("records");
   if (!file) return call->answer(file.error());
+  const auto replace = call->fields.boolean_or("force", false);
+  if (!replace) return call->answer(replace.error());
   auto records = records_from_file(**file);
   if (!records) return call->answer(std::move(records).error());
-  Json names = Json::array();
+  for (std::size_t i = 0; i < records->size(); ++i)
+    if (auto status = check_choice(call, (*records)[i], "/records/" + std::to_string(i)); !status)
+      return call->answer(std::move(status).error());
+  Json taken = Json::array(), kept = Json::array();
   for (const auto& record : *records) {
-    auto name = call->state.options.tuner->add(record);
-    if (!name) return call->answer(std::move(name).error());
-    names.push_back(*name);
+    const auto added = call->state.options.tuner->add(record, *replace);
+    if (!added) return call->answer(added.error());
+    (added->taken ? taken : kept).push_back(added->id);
   }
-  call->answer(Json{{"records", std::move(names)}});
+  call->answer(Json{{"records", std::move(taken)}, {"kept", std::move(kept)}});
 }
 
 }  // namespace kiln::service

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/fd.hpp"
@@ -16,6 +17,13 @@
 namespace kiln::jit {
 
 using Words = std::map<std::string, std::string>;
+
+// Whether people can read it as it is: no control characters, line separators or marks that turn the reading direction.
+// Requires: UTF-8.
+bool printable(std::string_view text);
+// Why `set` is no choice of tunables alone, and so could change what the program means: "activation is an option of
+// gemm"; nothing where it is one. Values that the program cannot take are left to binding.
+std::optional<std::string> not_tunables(const tile::Program& program, const Words& set);
 
 // What a record is for. Two requests with equal identities share one record; nothing else uses it.
 struct TuningIdentity {

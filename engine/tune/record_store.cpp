@@ -124,6 +124,11 @@ jit::TuningRecordPtr RecordStore::find(const std::string& id) {
   return record;
 }
 
+jit::TuningRecordPtr RecordStore::own(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  return read(id);
+}
+
 // A new file that nobody else writes, then a rename: a reader sees the old record, the new one, or none.
 Status RecordStore::write(const std::string& folder, const std::string& name, const Bytes& bytes) {
   if (options_.folder.empty()) {

@@ -36,6 +36,8 @@ class RecordStore {
   bool any_at(const std::string& prefix);
   // The record of that name; null where there is none. A damaged one is removed.
   jit::TuningRecordPtr find(const std::string& id);
+  // The same without those that came with Kiln.
+  jit::TuningRecordPtr own(const std::string& id);
   // Writes it under its name. Errors: of the file system; nothing is changed then.
   Status put(const jit::TuningRecord& record);
   Result<bool> remove(const std::string& id);

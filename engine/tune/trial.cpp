@@ -110,6 +110,17 @@ class Maker {
     return trial;
   }
 
+  // What a candidate of the request's program may not choose: it would be another computation, or be used by no compile.
+  [[nodiscard]] std::optional<std::string> wrong_choice(const Trial& trial) const {
+    if (trial.request.program_digest != request_.base.program_digest) return std::nullopt;
+    if (auto wrong = jit::not_tunables(*request_.base.program, trial.row.set))
+      return *wrong + ": candidates set tunables";
+    for (const auto& [name, value] : trial.row.set)
+      if (const auto given = request_.base.bindings.set.find(name); given != request_.base.bindings.set.end())
+        return name + " is " + given->second + " by the request: candidates set tunables that it leaves open";
+    return std::nullopt;
+  }
+
   // Takes the candidate into the list: those that may run up to candidates_max, the others up to a length worth
   // reading.
   void add(Trial trial) {
@@ -118,8 +129,11 @@ class Maker {
       return;
     }
     Budget budget(specialize_budget, request_.base.deadline, request_.base.cancel);
+    const auto wrong = wrong_choice(trial);
     auto bound = specialize::specialize(*trial.request.program, trial.request.bindings, target_, budget);
-    if (!bound) {
+    if (wrong) {
+      trial.end(jit::TuneVerdict::invalid, *wrong);
+    } else if (!bound) {
       trial.end(jit::TuneVerdict::invalid, reason_of(bound.error()));
     } else if (!same_parameters(*bound, base_)) {
       trial.end(jit::TuneVerdict::invalid, "its parameters are not those of the request's program");

@@ -19,6 +19,7 @@ namespace {
 using jit::quartiles, jit::TuneVerdict;
 
 constexpr int compiles_in_flight_max = 16;
+constexpr std::size_t reason_bytes_max = 1000;
 // A round's launches of one candidate, of which the least counts: about so long, but some also where the first was
 // slow, which may have been another process's doing.
 constexpr double round_ms = 8, long_launch_ms = 100;
@@ -33,9 +34,13 @@ bool ends_all(const Error& error) {
          error.code == ErrorCode::no_compiler || error.code == ErrorCode::busy;
 }
 
+// One line that is kept in records and listed.
 std::string first_line(const Error& error) {
-  return error.message +
-         (error.context.empty() ? "" : ": " + error.context.front().substr(0, error.context.front().find('\n')));
+  auto line = error.message +
+              (error.context.empty() ? "" : ": " + error.context.front().substr(0, error.context.front().find('\n')));
+  if (line.size() > reason_bytes_max) line = make_valid_utf8(line.substr(0, reason_bytes_max)) + "…";
+  if (!jit::printable(line)) std::replace_if(line.begin(), line.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return line;
 }
 
 class Tune {

@@ -171,6 +171,49 @@ class Records(TuningCase):
         error = self.refused("invalid_argument", "tuning.import", {"records": {"kiln": "tuning/1", "records": [damaged]}})
         self.assertIn("/records/0/candidates/0/times_ms", error["message"])
 
+    def imported(self, record, **more):
+        return self.ok("tuning.import", {"records": {"kiln": "tuning/1", "records": [record]}, **more})
+
+    def test_a_record_from_elsewhere_sets_tunables_alone(self):
+        record = self.ok("kernel.tune", {"program": "gemm", "set": SKINNY, "rounds_max": 1, "candidates": [{"set": {"BM": 8}}]})["record"]
+        whole = self.ok("tuning.list", {"record": record})["records"][0]["whole"]
+        self.ok("tuning.remove", {"record": record})
+        for wrong, place in (({"set": {"activation": "gelu"}}, "/set"), ({"set": {"M": "16"}}, "/set"), ({"set": {"NOPE": "1"}}, "/set"),
+                             ({"set": {"BM": "f16"}}, "/set"), ({"winner": "a\nb"}, "/winner"), ({"ratio": 0}, "/ratio"),
+                             ({"identity": {**whole["identity"], "program": "\x1b[31mred"}}, "/identity/program"),
+                             ({"identity": {**whole["identity"], "classes": {"M": "banana"}}}, "/identity/classes"),
+                             ({"candidates": [{**whole["candidates"][0], "name": "a\u202eb"}]}, "/candidates/0/name")):
+            error = self.refused("invalid_argument", "tuning.import", {"records": {"kiln": "tuning/1", "records": [whole, {**whole, **wrong}]}})
+            self.assertIn("/records/1" + place, error["message"])
+        self.assertEqual([r for r in self.ok("tuning.list")["records"] if not r["shipped"]], [], "nothing of a refused file is taken")
+        # What nobody here knows when it is imported is looked at when it is used: the program comes later.
+        program = add_one()
+        program["options"] = {"more": {"type": "boolean", "default": "false"}}
+        record = self.ok("kernel.tune", {"program": program, "set": {"N": 100}, "rounds_max": 1})["record"]
+        whole = self.ok("tuning.list", {"record": record})["records"][0]["whole"]
+        self.ok("tuning.remove", {"record": record})
+        self.restart()
+        self.assertEqual(self.imported({**whole, "set": {"NOPE": "1"}}), {"records": [record], "kept": []})
+        self.assertEqual(self.tuned({"N": 100}, program), "default")
+
+    def test_import_leaves_records_of_ones_own(self):
+        record = self.ok("kernel.tune", {"program": add_one(), "set": {"N": 100}, "rounds_max": 1, "candidates": [{"set": {"B": 16}}]})["record"]
+        whole = self.ok("tuning.list", {"record": record})["records"][0]["whole"]
+        self.assertEqual(self.imported(whole), {"records": [record], "kept": []})
+        other = {**whole, "set": {"B": "32"}, "winner": "B=32"}
+        self.assertEqual(self.imported(other), {"records": [], "kept": [record]})
+        self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "16"})
+        self.assertEqual(self.imported(other, force=True), {"records": [record], "kept": []})
+        self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "32"})
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "records.json")
+            with open(path, "w") as file:
+                json.dump({"kiln": "tuning/1", "records": [whole]}, file)
+            self.assertIn("1 are not taken", self.service.kiln("tuning", "import", path, check=0).stdout)
+            self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "32"})
+            self.service.kiln("tuning", "import", path, "--force", check=0)
+            self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "16"})
+
     def test_arguments_of_the_callers_own_are_only_read(self):
         answer = self.connection.call("buffer.alloc", {"size": 400})
         fd = self.connection.fds.pop()

@@ -125,6 +125,33 @@ TEST(Trials, GivenCandidatesAreThoseAlone) {
   EXPECT_NE(trials->asked, asked);
 }
 
+TEST(Trials, CandidatesSetTunablesAlone) {
+  auto request = request_of(builtin("gemm"), {{"M", "16"}, {"N", "64"}, {"K", "64"}, {"dtype", "f32"}, {"BK", "32"}},
+                            "host:avx2");
+  request.candidates = {{"symbol", nullptr, {}, {{"M", "16"}}, {}},  {"option", nullptr, {}, {{"activation", "none"}}, {}},
+                        {"given", nullptr, {}, {{"BK", "64"}}, {}},  {"nothing", nullptr, {}, {{"NOPE", "1"}}, {}},
+                        {"no number", nullptr, {}, {{"BM", "f16"}}, {}}, {"right", nullptr, {}, {{"BM", "8"}}, {}},
+                        {"the same program", request.base.program, *request.base.program_digest, {{"dtype", "f16"}}, {}}};
+  const auto trials = make_trials(request);
+  ASSERT_TRUE(trials) << to_text(trials.error());
+  std::map<std::string, std::string> reasons;
+  for (const auto& trial : trials->all) reasons[trial.row.name] = trial.row.reason;
+  EXPECT_EQ(reasons["symbol"], "M is a symbol of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["option"], "activation is an option of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["given"], "BK is 32 by the request: candidates set tunables that it leaves open");
+  EXPECT_EQ(reasons["nothing"], "NOPE is no tunable of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["no number"], "BM is set to f16: a tunable takes an integer: candidates set tunables");
+  EXPECT_EQ(reasons["the same program"], "dtype is an option of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["right"], "");
+}
+
+TEST(Printable, RefusesWhatMovesTheCursorOrTurnsTheText) {
+  for (const char* text : {"", "BM=8 BN=64", "größer", "\xe2\x80\x94", "\xc2\xa0", "\xe2\x82\xac"})
+    EXPECT_TRUE(jit::printable(text)) << text;
+  for (const char* text : {"a\nb", "\x1b[31mred", "\x7f", "\xc2\x9b" "31m", "\xe2\x80\xa8", "a\xe2\x80\xae", "\xe2\x81\xa6"})
+    EXPECT_FALSE(jit::printable(text)) << text;
+}
+
 TEST(Trials, AProgramOfItsOwnMustTakeTheSameArguments) {
   auto request = request_of(tunable_program(), {{"N", "100"}}, "gfx942");
   const auto other = builtin("softmax");
