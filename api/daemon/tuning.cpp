@@ -58,6 +58,7 @@ class EngineTuner final : public service::Tuner {
 
   std::uint64_t generation() override { return records_.generation(); }
   std::vector<jit::NamedTuningRecord> list() override { return records_.list(); }
+  std::size_t interrupted() override { return records_.journals(); }
   Result<bool> remove(const std::string& id) override { return records_.remove(id); }
   Result<service::AddedRecord> add(const jit::TuningRecord& record, bool replace) override {
     const auto id = tune::record_id(record.identity);

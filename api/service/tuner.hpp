@@ -36,6 +36,7 @@ class Tuner {
   // Changes whenever find may answer otherwise. Cheap: asked by every compile that is answered from memory.
   virtual std::uint64_t generation() = 0;
   virtual std::vector<jit::NamedTuningRecord> list() = 0;
+  virtual std::size_t interrupted() = 0;                    // tunes that keep what they know
   virtual Result<bool> remove(const std::string& id) = 0;   // false: there is no such record
   // Writes a record that was measured elsewhere. `replace`: also over another one of the same name.
   virtual Result<AddedRecord> add(const jit::TuningRecord& record, bool replace) = 0;

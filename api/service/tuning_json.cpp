@@ -159,7 +159,7 @@ Status check_choice(const Fields& fields, const jit::TuningRecord& record) {
   for (const auto* fixed : {&record.identity.settings, &record.identity.classes, &record.symbols})
     for (const auto& [name, value] : record.set)
       if (fixed->contains(name))
-        return fields.error("set", "tunables that the request left open: " + name + " is part of what the record is for");
+        return fields.error("set", "tunables that the request left open: " + name + " is what the record is for");
   return ok();
 }
 
@@ -245,7 +245,7 @@ Json record_summary(const jit::NamedTuningRecord& named) {
 
 Json used_json(const jit::NamedTuningRecord& named) {
   Json value{{"record", named.id}, {"set", words_json(named.record->set)}, {"ratio", named.record->ratio},
-             {"ranked_by", named.record->ranked_by}};
+             {"ranked_by", named.record->ranked_by}, {"symbols", words_json(named.record->symbols)}};
   if (!named.record->layouts.empty()) value["layouts"] = words_json(named.record->layouts);
   return value;
 }
