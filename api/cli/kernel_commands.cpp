@@ -28,12 +28,18 @@ void print_resources(const Json& report) {
   print_table(rows);
 }
 
+std::string sizes_text(const Json& symbols) {
+  std::string line;
+  for (const auto& [name, size] : symbols.items()) line += " " + name + "=" + size.get<std::string>();
+  return line;
+}
+
 void print_outcome(const Json& o) {
   const std::string how = o.value("cached", false) ? "found (" + o.value("origin", "") + ")" : "compiled in " + number_text(o.value("compile_ms", 0.0)) + " ms";
   std::cout << o.value("program", "") << " for " << o.value("target", "") << ": " << how << ", key " << o.value("key", "") << "\n";
   if (const auto tuning = o.find("tuning"); tuning != o.end() && tuning->is_object())
     std::cout << "tuned: " << protocol::dump((*tuning)["set"]) << ", " << number_text(tuning->value("ratio", 1.0)) << " of the defaults by "
-              << tuning->value("ranked_by", "") << ", record " << tuning->value("record", "").substr(0, 16) << "\n";
+              << tuning->value("ranked_by", "") << ", measured at" << sizes_text((*tuning)["symbols"]) << ", record " << tuning->value("record", "").substr(0, 16) << "\n";
   if (!o.value("stored", true)) std::cout << "not stored: " << o.value("why_not_stored", "") << "\n";
   for (const auto& part : o.value("key_parts", Json::array()))
     std::cout << "  " << part.value("name", "") << ": " << part.value("sha256", "").substr(0, 16) << "  " << part.value("value", "") << "\n";

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <iostream>
 #include <map>
+#include <utility>
 
 #include "api/cli/operands.hpp"
 #include "api/daemon/flags.hpp"
@@ -23,15 +24,61 @@ struct TuneOptions {
   bool force = false, all = false;
 };
 
+constexpr std::size_t file_bytes_max = std::size_t(64) << 20;
+constexpr std::size_t request_bytes_beside = 1024;   // of a request, beside its parameters
+constexpr std::string_view candidates_pointer = "/params/candidates";
+
+// Errors in `text` are told by their place in `file`.
+void point_into(Context& context, const std::string& file, std::string_view text) {
+  context.source_file = file;
+  context.source_text.assign(text);
+}
+
+// A JSON file. What is wrong with it is told by its place.
+Result<Json> read_json(Context& context, const std::string& path) {
+  KILN_TRY(const auto bytes, read_file(path, file_bytes_max));
+  auto value = protocol::parse_json(text(bytes), protocol::Limits{});
+  if (!value) point_into(context, path, text(bytes));
+  return value;
+}
+
+// A daemon takes lines up to a limit, and ends the connection for longer ones.
+Status check_size(Context& context, const std::string& path, const Json& params) {
+  KILN_CHECK(context.configure());
+  const auto most = context.configuration->limits.line_bytes_max;
+  const auto bytes = protocol::dump(params).size() + request_bytes_beside;
+  if (context.no_daemon || bytes <= most) return ok();
+  return Error(ErrorCode::resource_limit, path + ": that is a request of " + std::to_string(bytes) +
+                                              " bytes; the daemon takes " + std::to_string(most) +
+                                              " (limits.line_bytes_max; --no-daemon takes any)");
+}
+
 // A file with an array of candidates; their programs stand in it whole, or by a built-in's name.
 Result<Json> read_candidates(Context& context, const std::string& path) {
-  auto bytes = read_file(path, 4 << 20);
-  if (!bytes) return std::move(bytes).error();
-  context.source_file = path;
-  context.source_text.assign(text(*bytes));
-  KILN_TRY(auto list, protocol::parse_json(context.source_text, protocol::Limits{}));
+  KILN_TRY(auto list, read_json(context, path));
   if (!list.is_array()) return Error(ErrorCode::invalid_argument, path + ": expected an array of candidates");
   return list;
+}
+
+// What is wrong with candidates, by its place in their file.
+Error in_candidates(Context& context, const std::string& path, Error error) {
+  bool found = false;
+  for (auto& d : error.diagnostics) {
+    if (!d.pointer.starts_with(candidates_pointer)) continue;
+    d.pointer.erase(0, candidates_pointer.size());
+    found = true;
+  }
+  if (!found) return error;
+  if (const auto bytes = read_file(path, file_bytes_max)) point_into(context, path, text(*bytes));
+  return error;
+}
+
+Error scalar_mistake(Context& context, const std::string& name, const std::string& word) {
+  const bool integer = !word.empty() && word.find_first_not_of("+-0123456789") == std::string::npos;
+  return context.usage_error("--scalar " + name + "=" + word + ": expected a number" +
+                             (integer ? "; an integer's magnitude is at most " +
+                                            std::to_string(protocol::integer_magnitude_max) + ", 2^53 - 1"
+                                      : ""));
 }
 
 Result<Json> tune_params(Context& context, const TuneOptions& options) {
@@ -55,9 +102,10 @@ Result<Json> tune_params(Context& context, const TuneOptions& options) {
   for (const auto& [name, word] : scalars.items()) {
     auto value = protocol::parse_json(word.get_ref<const std::string&>(), protocol::Limits{});
     if (!value || !(value->is_number() || value->is_boolean()))
-      return context.usage_error("--scalar " + name + "=" + word.get<std::string>() + ": expected a number");
+      return scalar_mistake(context, name, word.get<std::string>());
     params["args"][name] = std::move(*value);
   }
+  if (!options.candidates.empty()) KILN_CHECK(check_size(context, options.candidates, params));
   return params;
 }
 
@@ -129,17 +177,26 @@ void print_tune(const Json& answer, const std::string& folder, bool all) {
   }
 }
 
-Status export_record(Context& context, const std::string& id, const std::string& path) {
-  KILN_TRY(const auto list, context.ask("tuning.list", {{"record", id}}));
-  const Json file{{"kiln", "tuning/1"}, {"records", Json::array({list["records"].at(0)["whole"]})}};
+Result<Json> whole_record(Context& context, const std::string& id) {
+  KILN_TRY(auto list, context.ask("tuning.list", {{"record", id}}));
+  return std::move(list["records"].at(0)["whole"]);
+}
+
+Status write_records(const std::string& path, Json records) {
+  const Json file{{"kiln", "tuning/1"}, {"records", std::move(records)}};
   return write_file(path, view(protocol::dump(file, 1) + "\n"));
+}
+
+Status export_record(Context& context, const std::string& id, const std::string& path) {
+  KILN_TRY(auto record, whole_record(context, id));
+  return write_records(path, Json::array({std::move(record)}));
 }
 
 int tune_command(Context& context, const TuneOptions& options) {
   auto params = tune_params(context, options);
   if (!params) return report(context, params.error());
   const auto answer = context.ask("kernel.tune", std::move(*params));
-  if (!answer) return report(context, answer.error());
+  if (!answer) return report(context, in_candidates(context, options.candidates, answer.error()));
   const auto stats = context.ask("cache.stats", Json::object());
   if (!stats) return report(context, stats.error());
   if (!options.export_file.empty())
@@ -178,6 +235,8 @@ int list_command(Context& context) {
                                                 : "no: " + record.value("why_not_used", "")});
   }
   print_table(rows);
+  if (const auto kept = answer->value("interrupted", 0); kept > 0)
+    std::cout << kept << " interrupted tunes keep what they know: the same tune goes on from there\n";
   return exit_ok;
 }
 
@@ -203,18 +262,81 @@ int remove_command(Context& context, const std::string& beginning) {
   return exit_ok;
 }
 
-int import_command(Context& context, const std::string& path) {
-  auto imported = [&]() -> Result<Json> {
-    KILN_TRY(const auto bytes, read_file(path, 4 << 20));
-    context.source_file = path;
-    context.source_text.assign(text(bytes));
-    KILN_TRY(auto file, protocol::parse_json(context.source_text, protocol::Limits{}));
-    return context.ask("tuning.import", {{"records", std::move(file)}});
-  }();
+// The file's records in requests that the daemon takes: one, where all fit.
+Result<Json> import_records(Context& context, const std::string& path, bool replace) {
+  KILN_TRY(auto file, read_json(context, path));
+  const auto params = [&](Json some) {
+    auto part = file;
+    part["records"] = std::move(some);
+    return Json{{"records", std::move(part)}, {"force", replace}};
+  };
+  const bool whole = !file.is_object() || !file.contains("records") || !file["records"].is_array() ||
+                     check_size(context, path, Json{{"records", file}});
+  if (whole) {
+    auto answer = context.ask("tuning.import", {{"records", file}, {"force", replace}});
+    if (const auto bytes = read_file(path, file_bytes_max); !answer && bytes) point_into(context, path, text(*bytes));
+    return answer;
+  }
+  Json all{{"records", Json::array()}, {"kept", Json::array()}};
+  const auto records = std::exchange(file["records"], Json::array());
+  for (const auto& record : records) {
+    auto request = params(Json::array({record}));
+    KILN_CHECK(check_size(context, path, request));
+    KILN_TRY(const auto answer, context.ask("tuning.import", std::move(request)));
+    for (const char* list : {"records", "kept"})
+      for (const auto& name : answer[list]) all[list].push_back(name);
+  }
+  return all;
+}
+
+int import_command(Context& context, const std::string& path, bool replace) {
+  const auto imported = import_records(context, path, replace);
   if (!imported) return report(context, imported.error());
-  if (context.json) print_json(*imported);
-  else std::cout << (*imported)["records"].size() << " records; `kiln tuning list` says which are used here\n";
+  if (context.json) {
+    print_json(*imported);
+    return exit_ok;
+  }
+  std::cout << (*imported)["records"].size() << " records; `kiln tuning list` says which are used here\n";
+  if (const auto kept = (*imported)["kept"].size(); kept > 0)
+    std::cout << kept << " are not taken: others of your own are there (--force replaces them)\n";
   return exit_ok;
+}
+
+// All records of one's own, or those of a program, or of devices whose class has these words.
+Result<std::size_t> export_records(Context& context, const std::string& path, const std::string& program,
+                                   const std::string& device) {
+  KILN_TRY(const auto answer, context.ask("tuning.list", Json::object()));
+  Json records = Json::array();
+  for (const auto& record : answer["records"]) {
+    if (record.value("shipped", false) || (!program.empty() && record.value("program", "") != program)) continue;
+    if (record.value("device_class", "").find(device) == std::string::npos) continue;
+    KILN_TRY(auto whole, whole_record(context, record.value("record", "")));
+    records.push_back(std::move(whole));
+  }
+  const auto count = records.size();
+  KILN_CHECK(write_records(path, std::move(records)));
+  return count;
+}
+
+void add_export(CLI::App& tuning, Context& context, int& status) {
+  struct Words {
+    std::string file, program, device;
+  };
+  auto words = std::make_shared<Words>();
+  auto* command = tuning.add_subcommand("export", "write records of your own to a file that import takes");
+  command->add_option("file", words->file, "the file")->required()->check(daemon::path_flag_mistake);
+  command->add_option("--program", words->program, "NAME: of this program alone");
+  command->add_option("--device", words->device, "WORDS of a device's class, as `tuning list` shows it");
+  command->callback([&context, &status, words] {
+    const auto count = export_records(context, words->file, words->program, words->device);
+    if (!count) {
+      status = report(context, count.error());
+      return;
+    }
+    if (context.json) print_json({{"records", *count}, {"file", words->file}});
+    else std::cout << *count << " records in " << words->file << "\n";
+    status = exit_ok;
+  });
 }
 
 void add_tune(CLI::App& app, Context& context, int& status) {
@@ -266,10 +388,13 @@ void add_tune_commands(CLI::App& app, Context& context, int& status) {
   auto* remove = tuning->add_subcommand("remove", "forget a record");
   remove->add_option("record", *word, "its name or a beginning of it")->required();
   remove->callback([&context, &status, word] { status = remove_command(context, *word); });
+  add_export(*tuning, context, status);
   auto file = std::make_shared<std::string>();
   auto* import = tuning->add_subcommand("import", "take over the records of a file that --export wrote");
   import->add_option("file", *file, "the file")->required()->check(daemon::path_flag_mistake);
-  import->callback([&context, &status, file] { status = import_command(context, *file); });
+  auto replace = std::make_shared<bool>(false);
+  import->add_flag("--force", *replace, "also over records that are there");
+  import->callback([&context, &status, file, replace] { status = import_command(context, *file, *replace); });
 }
 
 }  // namespace kiln::cli

@@ -1,5 +1,6 @@
 #include "api/daemon/tuning.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -57,10 +58,15 @@ class EngineTuner final : public service::Tuner {
 
   std::uint64_t generation() override { return records_.generation(); }
   std::vector<jit::NamedTuningRecord> list() override { return records_.list(); }
+  std::size_t interrupted() override { return records_.journals(); }
   Result<bool> remove(const std::string& id) override { return records_.remove(id); }
-  Result<std::string> add(const jit::TuningRecord& record) override {
+  Result<service::AddedRecord> add(const jit::TuningRecord& record, bool replace) override {
+    const auto id = tune::record_id(record.identity);
+    const auto own = records_.own(id);
+    if (own && *own == record) return service::AddedRecord{id, true};
+    if (own && !replace) return service::AddedRecord{id, false};
     KILN_CHECK(records_.put(record));
-    return tune::record_id(record.identity);
+    return service::AddedRecord{id, true};
   }
 
  private:
@@ -69,7 +75,16 @@ class EngineTuner final : public service::Tuner {
     const auto identity = tune::identity_of(place);
     if (!identity) return {};
     const auto id = tune::record_id(*identity);
-    return {id, records_.find(id), false, ""};
+    auto record = records_.find(id);
+    if (!record || !decides(*record, place)) return {};
+    return {id, std::move(record), false, ""};
+  }
+
+  // A record is a choice of tunables that the request leaves open, whoever wrote it.
+  static bool decides(const jit::TuningRecord& record, const tune::Place& place) {
+    return !jit::not_tunables(*place.program, record.set) &&
+           std::none_of(record.set.begin(), record.set.end(),
+                        [&](const auto& entry) { return place.bindings->set.contains(entry.first); });
   }
 
   std::vector<std::string> device_classes(const std::string& device, const std::string& target) {

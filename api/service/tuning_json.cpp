@@ -117,6 +117,74 @@ Result<jit::TuningIdentity> identity_from(const Json& value, const std::string& 
   return identity;
 }
 
+constexpr std::size_t names_bytes_max = 4096;   // of one name or reason
+
+Status check_text(const Fields& fields, const char* name, const std::string& value) {
+  if (jit::printable(value) && value.size() <= names_bytes_max) return ok();
+  return fields.error(name, "printable text of at most " + std::to_string(names_bytes_max) + " bytes");
+}
+
+Status check_words(const Fields& fields, const char* name, const jit::Words& words) {
+  for (const auto& [key, value] : words)
+    for (const auto* word : {&key, &value}) KILN_CHECK(check_text(fields, name, *word));
+  return ok();
+}
+
+// "8", "4096", "4096/16" (engine/tune/shape_class.hpp).
+bool is_class(std::string_view word) {
+  if (word.ends_with("/16")) word.remove_suffix(3);
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+Status check_identity(const Fields& fields, const jit::TuningIdentity& identity) {
+  KILN_CHECK(check_text(fields, "program", identity.program_name));
+  KILN_CHECK(check_text(fields, "target", identity.target));
+  KILN_CHECK(check_text(fields, "device_class", identity.device_class));
+  KILN_CHECK(check_text(fields, "version", identity.version));
+  KILN_CHECK(check_text(fields, "of_candidates", identity.of_candidates));
+  KILN_CHECK(check_words(fields, "settings", identity.settings));
+  KILN_CHECK(check_words(fields, "layouts", identity.layouts));
+  for (const auto& [name, unused] : identity.align) KILN_CHECK(check_text(fields, "align", name));
+  for (const auto& [name, word] : identity.classes) {
+    KILN_CHECK(check_text(fields, "classes", name));
+    if (!is_class(word)) return fields.error("classes", "classes of sizes, such as 8, 4096 or 4096/16");
+  }
+  return ok();
+}
+
+// What the record sets can be tunables alone: every option and every size is part of its identity.
+Status check_choice(const Fields& fields, const jit::TuningRecord& record) {
+  KILN_CHECK(check_words(fields, "set", record.set));
+  if (!record.identity.of_candidates.empty()) return ok();   // decides no compile
+  for (const auto* fixed : {&record.identity.settings, &record.identity.classes, &record.symbols})
+    for (const auto& [name, value] : record.set)
+      if (fixed->contains(name))
+        return fields.error("set", "tunables that the request left open: " + name + " is what the record is for");
+  return ok();
+}
+
+Status check_record(const Fields& fields, const jit::TuningRecord& record) {
+  KILN_TRY(const Json* identity, fields.object("identity"));
+  KILN_CHECK(check_identity(Fields(*identity, fields.pointer("identity")), record.identity));
+  KILN_CHECK(check_words(fields, "symbols", record.symbols));
+  KILN_CHECK(check_choice(fields, record));
+  KILN_CHECK(check_words(fields, "layouts", record.layouts));
+  for (const auto& [name, text] : {std::pair{"ranked_by", &record.ranked_by}, {"baseline", &record.baseline},
+                                   {"checked_against", &record.checked_against}, {"winner", &record.winner},
+                                   {"asked", &record.asked}})
+    KILN_CHECK(check_text(fields, name, *text));
+  if (record.ratio <= 0) return fields.error("ratio", "a number above 0");
+  for (std::size_t i = 0; i < record.rows.size(); ++i) {
+    const auto pointer = fields.pointer("candidates") + "/" + std::to_string(i);
+    const Fields row((*fields.find("candidates"))[i], pointer);
+    KILN_CHECK(check_text(row, "name", record.rows[i].name));
+    KILN_CHECK(check_words(row, "set", record.rows[i].set));
+    KILN_CHECK(check_words(row, "layouts", record.rows[i].layouts));
+    KILN_CHECK(check_text(row, "reason", record.rows[i].reason));
+  }
+  return ok();
+}
+
 }  // namespace
 
 Json record_json(const jit::TuningRecord& record) {
@@ -154,6 +222,7 @@ Result<jit::TuningRecord> record_from_json(const Json& value, const std::string&
   for (const auto& [tile, layout] : record.layouts)
     if (!layout_spec_from_text(layout))
       return fields.error("layouts", "layouts: auto, row_major, pad:BYTES or swizzle:CHUNK,DIVISOR,ROWS");
+  KILN_CHECK(check_record(fields, record));
   return record;
 }
 
@@ -176,7 +245,7 @@ Json record_summary(const jit::NamedTuningRecord& named) {
 
 Json used_json(const jit::NamedTuningRecord& named) {
   Json value{{"record", named.id}, {"set", words_json(named.record->set)}, {"ratio", named.record->ratio},
-             {"ranked_by", named.record->ranked_by}};
+             {"ranked_by", named.record->ranked_by}, {"symbols", words_json(named.record->symbols)}};
   if (!named.record->layouts.empty()) value["layouts"] = words_json(named.record->layouts);
   return value;
 }

@@ -14,7 +14,8 @@ inline constexpr std::size_t tuning_records_max = 4096;
 protocol::Json record_json(const jit::TuningRecord& record);
 // Without its rows, with its name and whether it is used: an entry of tuning.list.
 protocol::Json record_summary(const jit::NamedTuningRecord& named);
-// What a compile that uses it says: {"record", "set", "ratio"}, with "layouts" where it sets some.
+// What a compile that uses it says: {"record", "set", "ratio", "ranked_by", "symbols": the sizes that were
+// measured}, with "layouts" where it sets some.
 protocol::Json used_json(const jit::NamedTuningRecord& named);
 // Located errors, below `pointer`.
 Result<jit::TuningRecord> record_from_json(const protocol::Json& value, const std::string& pointer);

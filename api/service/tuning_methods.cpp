@@ -56,13 +56,19 @@ Result<jit::TuneCandidate> read_candidate(const CallPtr& call, const Json& value
   KILN_CHECK(fields.only({"name", "set", "layouts", "program"}));
   jit::TuneCandidate candidate;
   KILN_TRY(candidate.name, fields.text_or("name", ""));
+  if (!jit::printable(candidate.name)) return fields.error("name", "printable text");
   KILN_TRY(candidate.set, words_of(fields, "set"));
   KILN_TRY(candidate.layouts, words_of(fields, "layouts"));
   for (const auto& [tile, text] : candidate.layouts)
     if (!layout_spec_from_text(text))
       return fields.error("layouts", "layouts: auto, row_major, pad:BYTES or swizzle:CHUNK,DIVISOR,ROWS");
   if (fields.has("program")) {
-    KILN_TRY(const auto known, call->state.catalog.resolve(value));
+    auto resolved = call->state.catalog.resolve(value);
+    if (!resolved) {
+      for (auto& d : resolved.error().diagnostics) d.pointer = fields.pointer("program") + d.pointer;
+      return std::move(resolved).error();
+    }
+    const auto& known = *resolved;
     candidate.program = known.program;
     candidate.program_digest = known.sha256;
   }
@@ -75,25 +81,44 @@ class TuneArguments {
  public:
   explicit TuneArguments(CallPtr call) : call_(std::move(call)) {}
 
+  // Of what the caller gave, by name; the rest is the program's alone.
+  Result<Digest> digest(const bound::Program& program) {
+    KILN_TRY(const Json args, read(program));
+    Writer w;
+    for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+      const auto& tensor = program.tensors[i];
+      if (!tensor.scalar && !args.contains(tensor.name)) continue;
+      KILN_TRY(const auto input, one(tensor, i, args));
+      w.string(tensor.name);
+      w.bytes(input.scalar);
+      if (tensor.scalar || input.bytes == 0) continue;
+      KILN_TRY(const auto mapped, Mapping::map(input.memory.get(), std::size_t(input.bytes), false));
+      w.bytes(sha256(mapped.bytes()));
+      shares_.pop_back();                      // a look alone
+    }
+    return sha256(w.data());
+  }
+
   Result<std::vector<jit::TuneInput>> make(const bound::Program& program) {
     std::vector<jit::TuneInput> inputs;
-    const Json none = Json::object();
-    const Json* args = &none;
-    if (call_->fields.has("args")) {
-      KILN_TRY(args, call_->fields.object("args"));
-    }
-    for (const auto& [name, value] : args->items())
-      if (std::none_of(program.tensors.begin(), program.tensors.end(),
-                       [&, &n = name](const auto& t) { return t.name == n; }))
-        return Fields(*args, "/params/args").error(name, "an argument of the program");
+    KILN_TRY(const Json args, read(program));
     for (std::size_t i = 0; i < program.tensors.size(); ++i) {
-      KILN_TRY(auto input, one(program.tensors[i], i, *args));
+      KILN_TRY(auto input, one(program.tensors[i], i, args));
       inputs.push_back(std::move(input));
     }
     return inputs;
   }
 
  private:
+  Result<Json> read(const bound::Program& program) const {
+    if (!call_->fields.has("args")) return Json::object();
+    KILN_TRY(const Json* args, call_->fields.object("args"));
+    for (const auto& [name, value] : args->items())
+      if (std::none_of(program.tensors.begin(), program.tensors.end(),
+                       [&, &n = name](const auto& t) { return t.name == n; }))
+        return Fields(*args, "/params/args").error(name, "an argument of the program");
+    return *args;
+  }
   Result<jit::TuneInput> one(const bound::Tensor& tensor, std::size_t index, const Json& args) {
     const Fields fields(args, "/params/args");
     const Json* given = fields.find(tensor.name);
@@ -156,7 +181,12 @@ Result<jit::TuneRequest> read_tune(const CallPtr& call) {
   request.candidates_max = std::size_t(most);
   KILN_TRY(const auto deadline,
            fields.integer_or("candidate_deadline_ms", request.candidate_deadline.count(), 1, deadline_ms_max));
-  request.candidate_deadline = std::chrono::milliseconds(deadline);
+  // An emulated card counts, and bounds a launch by instructions: the host's clock ends one only where it is asked to.
+  const bool counted = request.device.starts_with("emu:") && !fields.has("candidate_deadline_ms");
+  request.candidate_deadline = std::chrono::milliseconds(counted ? 0 : deadline);
+  KILN_TRY(const auto check,
+           fields.integer_or("check_deadline_ms", request.interpreter_limit.count(), 1, deadline_ms_max));
+  request.interpreter_limit = std::chrono::milliseconds(check);
   KILN_TRY(request.force, fields.boolean_or("force", false));
   if (fields.has("candidates")) {
     KILN_TRY(const Json* list, fields.array("candidates", candidates_limit));
@@ -168,6 +198,7 @@ Result<jit::TuneRequest> read_tune(const CallPtr& call) {
     }
   }
   const auto arguments = std::make_shared<TuneArguments>(call);
+  request.arguments = [arguments](const bound::Program& program) { return arguments->digest(program); };
   request.inputs = [arguments](const bound::Program& program) { return arguments->make(program); };
   request.account = [memory = call->state.memory](std::uint64_t bytes) -> Result<std::shared_ptr<const void>> {
     KILN_TRY(auto share, memory->take(bytes));
@@ -181,6 +212,20 @@ Result<jit::TuneRequest> read_tune(const CallPtr& call) {
     alive->call.progress(std::move(value));
   };
   return request;
+}
+
+// Where the record's program is known here: it sets tunables of that program.
+Status check_choice(const CallPtr& call, const jit::TuningRecord& record, const std::string& pointer) {
+  if (!record.identity.of_candidates.empty()) return ok();
+  auto known = call->state.catalog.resolve(Json{{"digest", to_hex(record.identity.program)}});
+  if (!known)
+    if (auto named = call->state.catalog.builtin(record.identity.program_name);
+        named && named->sha256 == record.identity.program)
+      known = std::move(named);
+  if (!known) return ok();
+  if (const auto wrong = jit::not_tunables(*known->program, record.set))
+    return Error(ErrorCode::invalid_argument, pointer + "/set: " + *wrong + "; a record sets tunables");
+  return ok();
 }
 
 Json outcome_json(const jit::TuneOutcome& outcome, const jit::TuneRequest& request) {
@@ -228,7 +273,7 @@ void tuning_list(const CallPtr& call) {
   }
   if (!wanted->empty() && list.empty())
     return call->answer(Error(ErrorCode::not_found, "there is no tuning record " + wanted->substr(0, 80)));
-  call->answer(Json{{"records", std::move(list)}});
+  call->answer(Json{{"records", std::move(list)}, {"interrupted", call->state.options.tuner->interrupted()}});
 }
 
 void tuning_remove(const CallPtr& call) {
@@ -245,15 +290,20 @@ void tuning_import(const CallPtr& call) {
   if (!call->state.options.tuner) return call->answer(no_tuner());
   const auto file = call->fields.object("records");
   if (!file) return call->answer(file.error());
+  const auto replace = call->fields.boolean_or("force", false);
+  if (!replace) return call->answer(replace.error());
   auto records = records_from_file(**file);
   if (!records) return call->answer(std::move(records).error());
-  Json names = Json::array();
+  for (std::size_t i = 0; i < records->size(); ++i)
+    if (auto status = check_choice(call, (*records)[i], "/records/" + std::to_string(i)); !status)
+      return call->answer(std::move(status).error());
+  Json taken = Json::array(), kept = Json::array();
   for (const auto& record : *records) {
-    auto name = call->state.options.tuner->add(record);
-    if (!name) return call->answer(std::move(name).error());
-    names.push_back(*name);
+    const auto added = call->state.options.tuner->add(record, *replace);
+    if (!added) return call->answer(added.error());
+    (added->taken ? taken : kept).push_back(added->id);
   }
-  call->answer(Json{{"records", std::move(names)}});
+  call->answer(Json{{"records", std::move(taken)}, {"kept", std::move(kept)}});
 }
 
 }  // namespace kiln::service

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "engine/base/fd.hpp"
@@ -16,6 +17,13 @@
 namespace kiln::jit {
 
 using Words = std::map<std::string, std::string>;
+
+// Whether people can read it as it is: no control characters, line separators or marks that turn the reading direction.
+// Requires: UTF-8.
+bool printable(std::string_view text);
+// Why `set` is no choice of tunables alone, and so could change what the program means: "activation is an option of
+// gemm"; nothing where it is one. Values that the program cannot take are left to binding.
+std::optional<std::string> not_tunables(const tile::Program& program, const Words& set);
 
 // What a record is for. Two requests with equal identities share one record; nothing else uses it.
 struct TuningIdentity {
@@ -76,9 +84,9 @@ struct TuningRecord {
   std::string baseline;        // name of the candidate that ratios are against
   Words set, layouts;          // the winner's; both empty: the program's defaults
   std::string winner;
-  double ratio = 1;            // the winner's
+  double ratio = 1;            // the winner's; above 0
   std::int64_t made_unix_s = 0;
-  std::string asked;           // digest of the candidates and limits that were asked for
+  std::string asked;           // digest of the candidates, limits and arguments that were asked for
   std::vector<TuneRow> rows;
   bool operator==(const TuningRecord&) const = default;
 };
@@ -116,9 +124,13 @@ struct TuneRequest {
   std::optional<std::vector<TuneCandidate>> candidates;  // absent: the program's tunables
   int rounds_max = 30;
   std::size_t candidates_max = 64;
-  std::chrono::milliseconds candidate_deadline{10000};   // of one launch
+  std::chrono::milliseconds candidate_deadline{10000};   // of one launch; 0: none
+  std::chrono::milliseconds interpreter_limit{60000};    // of one interpretation of the definition
   bool force = false;          // measures although there is a record, or an interrupted tune
-  // The arguments of every launch; called once. What they hold is never written.
+  // Whether the caller's arguments are some of the program, and what they hold: equal for equal contents. Called first.
+  std::function<Result<Digest>(const bound::Program& program)> arguments;
+  // The arguments of every launch. What they hold is never written. Called for the request's program, and where the
+  // interpreter only takes it at smaller sizes for those too: a caller's own memory is taken from its start then.
   std::function<Result<std::vector<TuneInput>>(const bound::Program& program)> inputs;
   // Counts memory that the tune takes beside; it is given back with what this returns.
   std::function<Result<std::shared_ptr<const void>>(std::uint64_t bytes)> account;
@@ -132,7 +144,7 @@ struct TuneOutcome {
   std::string why_not_stored;
   std::size_t resumed = 0;     // candidates whose outcome or times an interrupted tune had kept
   std::size_t not_tried = 0;   // beyond candidates_max
-  std::int64_t interpreter_steps = 0;  // estimated, for the definition's result at these sizes
+  std::int64_t interpreter_steps = 0;  // estimated, for the definition's result at these sizes; below 2^53
 };
 
 }  // namespace kiln::jit

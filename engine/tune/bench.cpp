@@ -15,17 +15,24 @@ std::size_t mapped_bytes(std::uint64_t bytes) { return std::max<std::size_t>(sta
 Result<std::unique_ptr<Bench>> Bench::open(jit::Session& session, const std::string& device,
                                            const bound::Program& program, std::vector<jit::TuneInput> inputs,
                                            const decltype(jit::TuneRequest::account)& account) {
-  std::unique_ptr<Bench> bench(new Bench(program, std::move(inputs)));
+  std::unique_ptr<Bench> bench(new Bench(session, device, program, std::move(inputs)));
   bench->account_ = account;
   KILN_CHECK(bench->take_memory(account));
-  KILN_TRY(bench->device_, session.private_device(device));
-  for (std::size_t i = 0; i < bench->arguments_.size(); ++i) {
-    auto& argument = bench->arguments_[i];
-    if (program.tensors[i].scalar) continue;
-    const int fd = argument.own ? argument.own.get() : bench->inputs_[i].memory.get();
-    KILN_TRY(argument.buffer, bench->device_->map(fd, 0, mapped_bytes(argument.bytes), bool(argument.own)));
-  }
+  KILN_CHECK(bench->restart());
   return bench;
+}
+
+Status Bench::restart() {
+  kernels_.clear();
+  device_.reset();
+  KILN_TRY(device_, session_.private_device(device_name_));
+  for (std::size_t i = 0; i < arguments_.size(); ++i) {
+    auto& argument = arguments_[i];
+    if (program_.tensors[i].scalar) continue;
+    const int fd = argument.own ? argument.own.get() : inputs_[i].memory.get();
+    KILN_TRY(argument.buffer, device_->map(fd, 0, mapped_bytes(argument.bytes), bool(argument.own)));
+  }
+  return ok();
 }
 
 std::uint64_t Bench::written_bytes() const {
@@ -80,7 +87,7 @@ LaunchEnd Bench::launch(const std::shared_ptr<const jit::Kernel>& kernel, const 
   settings.profile = profile;
   auto promise = std::make_shared<std::promise<Result<device::LaunchReport>>>();
   auto ended = promise->get_future();
-  const auto own_deadline = Deadline::after(limits.candidate);
+  const auto own_deadline = limits.candidate.count() > 0 ? Deadline::after(limits.candidate) : Deadline();
   const auto id =
       device_->launch(place->second, std::move(arguments), std::move(settings),
                       [promise](Result<device::LaunchReport> report) { promise->set_value(std::move(report)); });

@@ -12,7 +12,7 @@ namespace kiln::tune {
 
 // How long a launch may take, and who may stop it before.
 struct LaunchLimits {
-  std::chrono::milliseconds candidate{0};
+  std::chrono::milliseconds candidate{0};   // 0: no limit of its own
   Deadline deadline;
   CancelToken cancel;
 };
@@ -34,6 +34,8 @@ class Bench {
   static Result<std::unique_ptr<Bench>> open(jit::Session& session, const std::string& device,
                                              const bound::Program& program, std::vector<jit::TuneInput> inputs,
                                              const decltype(jit::TuneRequest::account)& account);
+  // Goes on with a fresh process of the device.
+  Status restart();
   // Every written tensor as the inputs have it.
   void restore();
   // The same for those that a launch also reads: what it may leave out between launches that are only timed.
@@ -59,11 +61,13 @@ class Bench {
     Mapping own_bytes;
     device::BufferId buffer = 0;
   };
-  Bench(const bound::Program& program, std::vector<jit::TuneInput> inputs)
-      : program_(program), inputs_(std::move(inputs)) {}
+  Bench(jit::Session& session, std::string device, const bound::Program& program, std::vector<jit::TuneInput> inputs)
+      : session_(session), device_name_(std::move(device)), program_(program), inputs_(std::move(inputs)) {}
   Status take_memory(const decltype(jit::TuneRequest::account)& account);
   void restore(bool all);
 
+  jit::Session& session_;
+  const std::string device_name_;
   const bound::Program& program_;
   std::vector<jit::TuneInput> inputs_;
   std::shared_ptr<const void> counted_;

@@ -19,7 +19,8 @@ class Checker {
   static Result<std::unique_ptr<Checker>> create(jit::Session& session, const jit::TuneRequest& request,
                                                  const jit::CompileOutcome& base, Bench& bench,
                                                  const LaunchLimits& limits);
-  // "the interpreter"; "the defaults' result, checked by the interpreter at M=512, …".
+  // "the interpreter"; "the defaults' result, whose kernel the interpreter checked at M=512 …"; "the defaults' result,
+  // which nothing checked: …". Final after the last check.
   [[nodiscard]] const std::string& against() const { return against_; }
   [[nodiscard]] std::int64_t steps() const { return steps_; }
   // How many launches' results are best given at once; at least 1.
@@ -31,11 +32,16 @@ class Checker {
   Checker(jit::Session& session, const jit::TuneRequest& request, const jit::CompileOutcome& base, Bench& bench,
           const LaunchLimits& limits)
       : session_(session), request_(request), base_(base), bench_(bench), limits_(limits) {}
-  Status use_defaults(const jit::CompileRequest& smaller);
-  Status check_smaller(const jit::CompileRequest& smaller);
+  Status use_defaults(std::string against);
+  // False: the interpreter took too long.
+  Result<bool> check_smaller(const jit::CompileRequest& smaller);
   Status take_error_scale();
   Result<std::vector<reference::Comparison>> compare(const Results& results) const;
   Result<std::vector<std::optional<std::string>>> check_by_definition(const std::vector<Results>& results);
+  [[nodiscard]] Deadline interpreter_deadline() const;
+  // Whether this error is the interpreter's limit, not the whole tune's.
+  [[nodiscard]] bool took_too_long(const Error& error) const;
+  [[nodiscard]] std::string unchecked() const;
 
   jit::Session& session_;
   const jit::TuneRequest& request_;

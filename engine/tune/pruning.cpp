@@ -25,16 +25,6 @@ std::int64_t occupancy(const Metadata& kernel) {
   return waves;
 }
 
-bool same_tile(const Metadata& a, const Metadata& b) {
-  const bool grids =
-      std::equal(a.launches.begin(), a.launches.end(), b.launches.begin(), b.launches.end(),
-                 [](const auto& x, const auto& y) { return bound::values(x.grid) == bound::values(y.grid); });
-  return grids && std::equal(a.shared_tiles.begin(), a.shared_tiles.end(), b.shared_tiles.begin(),
-                             b.shared_tiles.end(), [](const auto& x, const auto& y) {
-                               return x.launch == y.launch && x.shape == y.shape && x.dtype == y.dtype;
-                             });
-}
-
 std::optional<std::string> alone(const Metadata& kernel, const target::Target& target) {
   for (const auto& launch : kernel.launches) {
     const auto& r = launch.resources;
@@ -53,7 +43,8 @@ std::optional<std::string> alone(const Metadata& kernel, const target::Target& t
 }  // namespace
 
 std::vector<std::optional<std::string>> prune(const std::vector<const Metadata*>& kernels,
-                                              std::size_t baseline, const target::Target& target) {
+                                              const std::vector<Digest>& but_for_layouts, std::size_t baseline,
+                                              const target::Target& target) {
   std::vector<std::optional<std::string>> reasons(kernels.size());
   if (target.is_host()) return reasons;
   for (std::size_t i = 0; i < kernels.size(); ++i)
@@ -63,11 +54,11 @@ std::vector<std::optional<std::string>> prune(const std::vector<const Metadata*>
     if (kernels[i] == nullptr || reasons[i] || i == baseline) continue;
     const auto cycles = conflicts(*kernels[i]);
     for (std::size_t other = 0; other < kernels.size(); ++other) {
-      if (kernels[other] == nullptr || by_itself[other] || !same_tile(*kernels[i], *kernels[other])) continue;
+      if (kernels[other] == nullptr || by_itself[other] || but_for_layouts[i] != but_for_layouts[other]) continue;
       const auto fewer = conflicts(*kernels[other]);
       if (fewer >= cycles || occupancy(*kernels[other]) < occupancy(*kernels[i])) continue;
       reasons[i] = "bank conflicts: " + std::to_string(cycles) +
-                   " cycles by the static count, another candidate of the same tile has " + std::to_string(fewer);
+                   " cycles by the static count, with other layouts it has " + std::to_string(fewer);
       break;
     }
   }

@@ -19,6 +19,7 @@ namespace {
 constexpr std::size_t id_digits = 64, prefix_digits = 32;
 constexpr std::int64_t look_every_ns = 1'000'000'000;
 constexpr const char* journal_folder = "/journals";
+constexpr auto temporary_age_max = std::chrono::hours(1);   // a writer takes no longer
 
 std::int64_t steady_now_ns() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
@@ -96,7 +97,7 @@ jit::TuningRecordPtr RecordStore::read(const std::string& id) {
   if (options_.folder.empty()) {
     const auto found = in_memory_.find(id);
     if (found == in_memory_.end()) return nullptr;
-    bytes = found->second;
+    bytes = found->second.bytes;
   } else {
     auto file = read_file(options_.folder + "/" + id, record_bytes_max);
     if (!file) return nullptr;
@@ -124,10 +125,20 @@ jit::TuningRecordPtr RecordStore::find(const std::string& id) {
   return record;
 }
 
+jit::TuningRecordPtr RecordStore::own(const std::string& id) {
+  const std::lock_guard lock(mutex_);
+  return read(id);
+}
+
 // A new file that nobody else writes, then a rename: a reader sees the old record, the new one, or none.
 Status RecordStore::write(const std::string& folder, const std::string& name, const Bytes& bytes) {
+  if (bytes.size() > record_bytes_max)
+    return Error(ErrorCode::resource_limit, "a tuning record of " + std::to_string(bytes.size()) + " bytes: at most " +
+                                                std::to_string(record_bytes_max) + " are kept");
+  const bool journal = folder != options_.folder;
   if (options_.folder.empty()) {
-    in_memory_[folder == options_.folder ? name : folder + "/" + name] = bytes;
+    in_memory_[journal ? folder + "/" + name : name] = {bytes, ++writes_};
+    drop_oldest_in_memory(journal, journal ? options_.journals_max : options_.records_max);
     return ok();
   }
   KILN_CHECK(make_private_folder(options_.folder, ::geteuid()));
@@ -139,7 +150,52 @@ Status RecordStore::write(const std::string& folder, const std::string& name, co
   if (status && os::renameat(AT_FDCWD, temporary.c_str(), AT_FDCWD, (folder + "/" + name).c_str()) != 0)
     status = errno_error(errno, "cannot put a tuning record into its place");
   if (!status) os::unlinkat(AT_FDCWD, temporary.c_str(), 0);
+  tidy(folder, journal);
   return status;
+}
+
+void RecordStore::drop_oldest_in_memory(bool journals, std::size_t most) {
+  const auto among = [&](const auto& entry) { return is_id(entry.first) != journals; };
+  while (static_cast<std::size_t>(std::count_if(in_memory_.begin(), in_memory_.end(), among)) > most) {
+    auto oldest = in_memory_.end();
+    for (auto at = in_memory_.begin(); at != in_memory_.end(); ++at)
+      if (among(*at) && (oldest == in_memory_.end() || at->second.written < oldest->second.written)) oldest = at;
+    in_memory_.erase(oldest);
+  }
+}
+
+// Files that nobody comes back for: of writers that were killed, and of tunes that nobody asked for again.
+void RecordStore::tidy(const std::string& folder, bool journals) const {
+  std::vector<std::pair<std::filesystem::file_time_type, std::filesystem::path>> kept;
+  const auto now = std::filesystem::file_time_type::clock::now();
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(folder, error), end; !error && at != end; at.increment(error)) {
+    const auto name = at->path().filename().string();
+    std::error_code gone;
+    const auto changed = std::filesystem::last_write_time(at->path(), gone);
+    if (gone) continue;
+    const bool temporary = name.starts_with(".") && is_id(name.substr(1, id_digits));
+    if ((temporary && now - changed > temporary_age_max) ||
+        (journals && is_id(name) && now - changed > options_.journal_age_max))
+      os::unlinkat(AT_FDCWD, at->path().c_str(), 0);
+    else if (journals && is_id(name)) kept.emplace_back(changed, at->path());
+  }
+  std::sort(kept.begin(), kept.end());
+  for (std::size_t i = 0; i + options_.journals_max < kept.size(); ++i)
+    os::unlinkat(AT_FDCWD, kept[i].second.c_str(), 0);
+}
+
+std::size_t RecordStore::journals() {
+  const std::lock_guard lock(mutex_);
+  if (options_.folder.empty())
+    return static_cast<std::size_t>(
+        std::count_if(in_memory_.begin(), in_memory_.end(), [](const auto& entry) { return !is_id(entry.first); }));
+  std::size_t count = 0;
+  std::error_code error;
+  for (std::filesystem::directory_iterator at(options_.folder + journal_folder, error), end; !error && at != end;
+       at.increment(error))
+    count += is_id(at->path().filename().string()) ? 1 : 0;
+  return count;
 }
 
 Status RecordStore::put(const jit::TuningRecord& record) {
@@ -217,7 +273,7 @@ std::optional<Journal> RecordStore::read_journal(const std::string& id) {
   if (options_.folder.empty()) {
     const auto found = in_memory_.find(place);
     if (found == in_memory_.end()) return std::nullopt;
-    bytes = found->second;
+    bytes = found->second.bytes;
   } else {
     auto file = read_file(place, record_bytes_max);
     if (!file) return std::nullopt;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -23,7 +24,9 @@ struct RecordStoreOptions {
   std::string folder;  // absolute, 0700, made when something is written; "": records live in memory
   std::vector<jit::TuningRecord> shipped;   // their version is not looked at: they count as this build's
   std::function<void(const std::string&)> log;  // a line for each record that was damaged; may be null
-  std::size_t records_max = 4096;           // files; beyond it the oldest goes
+  std::size_t records_max = 4096;           // beyond it the oldest goes, in a folder or in memory
+  std::size_t journals_max = 256;           // the same for what interrupted tunes keep
+  std::chrono::hours journal_age_max{24 * 30};  // in a folder; older ones go
 };
 
 class RecordStore {
@@ -36,7 +39,10 @@ class RecordStore {
   bool any_at(const std::string& prefix);
   // The record of that name; null where there is none. A damaged one is removed.
   jit::TuningRecordPtr find(const std::string& id);
-  // Writes it under its name. Errors: of the file system; nothing is changed then.
+  // The same without those that came with Kiln.
+  jit::TuningRecordPtr own(const std::string& id);
+  // Writes it under its name. Errors: resource_limit (over record_bytes_max), of the file system; nothing is changed
+  // then.
   Status put(const jit::TuningRecord& record);
   Result<bool> remove(const std::string& id);
   // All, the newest first, those that came with Kiln last.
@@ -45,6 +51,7 @@ class RecordStore {
   std::optional<Journal> read_journal(const std::string& id);
   Status write_journal(const std::string& id, const Journal& journal);
   void remove_journal(const std::string& id);
+  std::size_t journals();                   // how many there are
 
  private:
   struct Seen {                             // of a file
@@ -58,6 +65,8 @@ class RecordStore {
   jit::TuningRecordPtr read(const std::string& id);  // with the lock held
   Status write(const std::string& folder, const std::string& name, const Bytes& bytes);
   void drop_oldest();
+  void drop_oldest_in_memory(bool journals, std::size_t most);
+  void tidy(const std::string& folder, bool journals) const;
   void say(const std::string& line) const;
 
   const RecordStoreOptions options_;
@@ -68,7 +77,11 @@ class RecordStore {
   Listing listing_;
   std::set<std::string> prefixes_;
   std::unordered_map<std::string, jit::TuningRecordPtr> known_;  // by id; null: there is none
-  std::map<std::string, Bytes> in_memory_;  // without a folder: names to bytes, journals too
+  struct InMemory {
+    Bytes bytes;
+    std::uint64_t written = 0;              // a later one has more
+  };
+  std::map<std::string, InMemory> in_memory_;  // without a folder: by name; of journals with their folder
 };
 
 }  // namespace kiln::tune

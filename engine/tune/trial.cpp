@@ -74,10 +74,11 @@ class Maker {
     }
     Writer asked;
     asked.boolean(request_.candidates.has_value());
+    if (!request_.candidates) asked.u64(request_.candidates_max);
     for (auto& candidate : candidates) {
       if (request_.base.cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled");
       if (request_.base.deadline.passed()) return Error(ErrorCode::deadline_exceeded, "deadline passed", true);
-      if (request_.candidates) asked.bytes(candidate_digest(candidate));
+      asked.bytes(candidate_digest(candidate));
       KILN_TRY(auto trial, bind(std::move(candidate)));
       add(std::move(trial));
     }
@@ -86,6 +87,7 @@ class Maker {
     const auto found = std::find_if(trials_.all.begin(), trials_.all.end(),
                                     [&](const Trial& trial) { return trial.digest == defaults; });
     trials_.defaults_in = found != trials_.all.end();
+    trials_.base = std::move(base_);
     if (trials_.defaults_in) trials_.baseline = static_cast<std::size_t>(found - trials_.all.begin());
     return std::move(trials_);
   }
@@ -110,6 +112,17 @@ class Maker {
     return trial;
   }
 
+  // What a candidate of the request's program may not choose: it would be another computation, or used by no compile.
+  [[nodiscard]] std::optional<std::string> wrong_choice(const Trial& trial) const {
+    if (trial.request.program_digest != request_.base.program_digest) return std::nullopt;
+    if (auto wrong = jit::not_tunables(*request_.base.program, trial.row.set))
+      return *wrong + ": candidates set tunables";
+    for (const auto& [name, value] : trial.row.set)
+      if (const auto given = request_.base.bindings.set.find(name); given != request_.base.bindings.set.end())
+        return name + " is " + given->second + " by the request: candidates set tunables that it leaves open";
+    return std::nullopt;
+  }
+
   // Takes the candidate into the list: those that may run up to candidates_max, the others up to a length worth
   // reading.
   void add(Trial trial) {
@@ -118,8 +131,11 @@ class Maker {
       return;
     }
     Budget budget(specialize_budget, request_.base.deadline, request_.base.cancel);
+    const auto wrong = wrong_choice(trial);
     auto bound = specialize::specialize(*trial.request.program, trial.request.bindings, target_, budget);
-    if (!bound) {
+    if (wrong) {
+      trial.end(jit::TuneVerdict::invalid, *wrong);
+    } else if (!bound) {
       trial.end(jit::TuneVerdict::invalid, reason_of(bound.error()));
     } else if (!same_parameters(*bound, base_)) {
       trial.end(jit::TuneVerdict::invalid, "its parameters are not those of the request's program");
@@ -148,6 +164,25 @@ Result<Trials> make_trials(const jit::TuneRequest& request) {
     return Error(ErrorCode::invalid_argument, "a tune without candidates");
   KILN_TRY(auto target, target::parse_target(request.base.target));
   return Maker(request, std::move(target)).make();
+}
+
+Digest digest_but_for_layouts(const jit::CompileRequest& request) {
+  auto plain = request;
+  plain.bindings.layouts.clear();
+  return digest_of(plain);
+}
+
+void stand_still(std::shared_ptr<const tile::Program>& program, Digest& digest) {
+  if (!program ||
+      std::none_of(program->symbols.begin(), program->symbols.end(), [](const auto& s) { return s.dynamic; }))
+    return;
+  auto made = std::make_shared<tile::Program>(*program);
+  for (auto& symbol : made->symbols) symbol.dynamic = false;
+  program = std::move(made);
+  Writer w;
+  w.bytes(digest);
+  w.string("sizes that stand still");
+  digest = sha256(w.data());
 }
 
 }  // namespace kiln::tune

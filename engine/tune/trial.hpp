@@ -31,11 +31,19 @@ struct Trials {
   std::size_t baseline = 0;                // what ratios are against: the defaults, else the first
   bool defaults_in = false;                // the defaults are among them
   std::size_t not_tried = 0;
-  std::string asked;                       // digest of the candidates, or of how the program's own are taken
+  std::string asked;                       // digest of the candidates, of the program's own with how many are taken
+  bound::Program base;                     // the request's program as its defaults bind it
   bool own_programs = false;
 };
 // Bound and told apart: those that the program cannot take, and given ones that are the same code as another, have
 // their verdict; the program's own that are the same as another are left out. Errors: of the request's own bindings.
 Result<Trials> make_trials(const jit::TuneRequest& request);
+
+// Of the program and all its bindings but layouts: candidates of equal digests differ in these alone.
+Digest digest_but_for_layouts(const jit::CompileRequest& request);
+
+// Sizes stand still while candidates are compared: dynamic symbols are what the request sets. The digest is another
+// one, since compiles are known by it.
+void stand_still(std::shared_ptr<const tile::Program>& program, Digest& digest);
 
 }  // namespace kiln::tune

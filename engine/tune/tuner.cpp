@@ -2,15 +2,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <condition_variable>
 #include <ctime>
-#include <mutex>
+#include <map>
+#include <utility>
 
 #include "engine/jit/profile_report.hpp"
 #include "engine/tune/checking.hpp"
+#include "engine/tune/compiling.hpp"
 #include "engine/tune/identity.hpp"
 #include "engine/tune/pruning.hpp"
-#include "engine/tune/ranking.hpp"
+#include "engine/tune/race.hpp"
 #include "engine/tune/trial.hpp"
 
 namespace kiln::tune {
@@ -18,24 +19,20 @@ namespace {
 
 using jit::quartiles, jit::TuneVerdict;
 
-constexpr int compiles_in_flight_max = 16;
 // A round's launches of one candidate, of which the least counts: about so long, but some also where the first was
 // slow, which may have been another process's doing.
 constexpr double round_ms = 8, long_launch_ms = 100;
 constexpr std::size_t launches_min = 3, launches_max = 20;
 constexpr auto keep_every = std::chrono::milliseconds(500);
+constexpr int kills_max = 3;   // of a launch's device process by somebody else, before the tune gives up
 
 bool is_emulated(const std::string& device) { return device.starts_with("emu:"); }
 
-// What ends a tune whatever the candidate.
-bool ends_all(const Error& error) {
-  return error.code == ErrorCode::cancelled || error.code == ErrorCode::deadline_exceeded ||
-         error.code == ErrorCode::no_compiler || error.code == ErrorCode::busy;
-}
-
-std::string first_line(const Error& error) {
-  return error.message +
-         (error.context.empty() ? "" : ": " + error.context.front().substr(0, error.context.front().find('\n')));
+// A signal that no kernel raises: somebody, or the kernel for want of memory, ended the device's process.
+bool killed_by_others(const Error& error) {
+  if (error.code != ErrorCode::device_lost) return false;
+  return error.message.find("signal 9 (") != std::string::npos ||
+         error.message.find("signal 15 (") != std::string::npos;
 }
 
 class Tune {
@@ -47,8 +44,10 @@ class Tune {
 
   Result<jit::TuneOutcome> run() {
     KILN_TRY(trials_, make_trials(request_));
+    KILN_TRY(const auto arguments, request_.arguments(trials_.base));
+    asked(arguments);
     KILN_CHECK(identify());
-    if (auto found = records_.find(outcome_.id); found && !request_.force && found->asked == trials_.asked) {
+    if (auto found = records_.find(outcome_.id); found && !request_.force && found->asked == record_.asked) {
       outcome_.record = std::move(found);
       outcome_.found = true;
       return std::move(outcome_);
@@ -56,11 +55,23 @@ class Tune {
     resume();
     auto status = work();
     keep();
-    if (!status) return explained(std::move(status).error());
-    return finish();
+    auto outcome = status ? finish() : Result<jit::TuneOutcome>(std::move(status).error());
+    if (!outcome) return explained(std::move(outcome).error());
+    return outcome;
   }
 
  private:
+  // Candidates and arguments are what an interrupted tune was about; with the limits, what a record answers.
+  void asked(const Digest& arguments) {
+    Writer w;
+    w.string(trials_.asked);
+    w.bytes(arguments);
+    asked_ = to_hex(sha256(w.data()));
+    w.i64(request_.rounds_max);
+    w.i64(request_.candidate_deadline.count());
+    record_.asked = to_hex(sha256(w.data()));
+  }
+
   Status identify() {
     KILN_TRY(const auto device_class, device_class_of(session_, request_.device));
     const Place place{request_.base.program.get(), program_digest_, &request_.base.bindings,
@@ -70,7 +81,6 @@ class Tune {
     for (const auto& symbol : request_.base.program->symbols)
       if (const auto size = request_.base.bindings.set.find(symbol.name); size != request_.base.bindings.set.end())
         record_.symbols[symbol.name] = size->second;
-    record_.asked = trials_.asked;
     record_.ranked_by = is_emulated(request_.device) ? ranked_by_work : ranked_by_time;
     record_.baseline = trials_.all[trials_.baseline].row.name;
     outcome_.id = record_id(record_.identity);
@@ -82,7 +92,7 @@ class Tune {
   void resume() {
     if (request_.force) return records_.remove_journal(outcome_.id);
     const auto journal = records_.read_journal(outcome_.id);
-    if (!journal || journal->asked != trials_.asked) return;
+    if (!journal || journal->asked != asked_) return;
     std::map<Digest, const JournalEntry*> kept;
     for (const auto& entry : journal->entries) kept[entry.candidate] = &entry;
     for (auto& trial : trials_.all) {
@@ -96,11 +106,17 @@ class Tune {
     }
   }
 
+  // What the next process may rely on: a hang or a crash may have been the machine's.
+  static bool known(const Trial& trial) {
+    if (trial.row.verdict == TuneVerdict::hung || trial.row.verdict == TuneVerdict::crashed) return false;
+    return trial.checked || !trial.open();
+  }
+
   void keep() {
     kept_ = std::chrono::steady_clock::now();
-    Journal journal{record_.identity, trials_.asked, {}};
+    Journal journal{record_.identity, asked_, {}};
     for (const auto& trial : trials_.all)
-      if (trial.checked || !trial.open()) journal.entries.push_back({trial.digest, trial.checked, trial.row});
+      if (known(trial)) journal.entries.push_back({trial.digest, trial.checked, trial.row});
     if (journal.entries.empty()) return;
     if (auto status = records_.write_journal(outcome_.id, journal); !status)
       outcome_.why_not_stored = status.error().message;
@@ -109,10 +125,13 @@ class Tune {
     if (std::chrono::steady_clock::now() - kept_ > keep_every) keep();
   }
 
-  Error explained(Error error) const {
-    if (error.code != ErrorCode::cancelled && error.code != ErrorCode::deadline_exceeded) return error;
-    const auto kept = std::count_if(trials_.all.begin(), trials_.all.end(),
-                                    [](const Trial& trial) { return trial.checked || !trial.open(); });
+  // What is known stays for the next tune where this one was stopped, and goes where it found an error.
+  Error explained(Error error) {
+    if (error.code != ErrorCode::cancelled && error.code != ErrorCode::deadline_exceeded) {
+      records_.remove_journal(outcome_.id);
+      return error;
+    }
+    const auto kept = std::count_if(trials_.all.begin(), trials_.all.end(), known);
     return std::move(error).with("what is known of " + std::to_string(kept) + " of " +
                                  std::to_string(trials_.all.size()) +
                                  " candidates is kept: the same tune goes on from there");
@@ -145,44 +164,26 @@ class Tune {
     auto base = request_.base;
     base.progress = nullptr;
     KILN_TRY(base_, session_.compile_now(std::move(base)));
-    std::mutex mutex;
-    std::condition_variable landed;
-    std::size_t in_flight = 0, done = 0;
-    std::optional<Error> fatal;
     std::vector<Trial*> wanted;
     for (auto& trial : trials_.all)
-      if (trial.open()) wanted.push_back(&trial);
-    for (auto* trial : wanted) {
-      std::unique_lock lock(mutex);
-      landed.wait(lock, [&] { return in_flight < compiles_in_flight_max; });
-      if (fatal || !stopped()) break;
-      ++in_flight;
+      if (trial.open() || trial.row.verdict == TuneVerdict::slower) wanted.push_back(&trial);
+    KILN_CHECK(compile_trials(session_, wanted, [&](std::size_t done) {
       tell("compile", done, wanted.size());
-      lock.unlock();
-      session_.compile(trial->request, [&, trial](Result<jit::CompileOutcome> outcome) {
-        const std::lock_guard again(mutex);
-        if (outcome) trial->kernel = outcome->kernel;
-        else if (ends_all(outcome.error())) fatal = outcome.error();
-        else trial->end(outcome.error().code == ErrorCode::program_invalid ? TuneVerdict::invalid : TuneVerdict::failed,
-                        first_line(outcome.error()));
-        --in_flight, ++done;
-        landed.notify_all();
-      });
-    }
-    std::unique_lock lock(mutex);
-    landed.wait(lock, [&] { return in_flight == 0; });
-    KILN_CHECK(stopped());
-    if (fatal) return std::move(*fatal);
-    return ok();
+      return bool(stopped());
+    }));
+    return stopped();
   }
 
   void prune_all() {
     std::vector<const compile::Metadata*> kernels;
-    for (const auto& trial : trials_.all)
+    std::vector<Digest> but_for_layouts;
+    for (const auto& trial : trials_.all) {
       kernels.push_back(trial.open() && trial.kernel ? &trial.kernel->metadata : nullptr);
+      but_for_layouts.push_back(digest_but_for_layouts(trial.request));
+    }
     const auto target = target::parse_target(request_.base.target);
     if (!target) return;       // it was parsed before
-    const auto reasons = prune(kernels, trials_.baseline, *target);
+    const auto reasons = prune(kernels, but_for_layouts, trials_.baseline, *target);
     for (std::size_t i = 0; i < reasons.size(); ++i)
       if (reasons[i]) trials_.all[i].end(TuneVerdict::pruned, *reasons[i]);
   }
@@ -193,7 +194,6 @@ class Tune {
     KILN_TRY(auto inputs, request_.inputs(*base_.program));
     KILN_TRY(bench_, Bench::open(session_, request_.device, *base_.program, std::move(inputs), request_.account));
     KILN_TRY(checker_, Checker::create(session_, request_, base_, *bench_, limits_));
-    record_.checked_against = checker_->against();
     outcome_.interpreter_steps = checker_->steps();
     return ok();
   }
@@ -227,14 +227,33 @@ class Tune {
   }
 
   Result<bool> launch_first(Trial& trial) {
-    bench_->restore();
-    auto end = bench_->launch(trial.kernel, limits_, is_emulated(request_.device));
+    KILN_TRY(const auto end, launch(trial, true));
     KILN_TRY(const bool ran, took_place(trial, end));
     if (ran && is_emulated(request_.device)) {
       KILN_TRY(trial.row.cycles, counted_cycles(*trial.kernel, end.report));
       if (best_.empty() || trial.row.cycles < best_cycles_) best_ = trial.row.name, best_cycles_ = trial.row.cycles;
     }
     return ran;
+  }
+
+  // A launch that hangs or fails has one more try, in a fresh process: it may have been the machine. One whose process
+  // was killed says nothing of the candidate.
+  Result<LaunchEnd> launch(Trial& trial, bool first) {
+    bool again = false;
+    for (int kills = 0;;) {
+      KILN_CHECK(stopped());
+      if (first) bench_->restore();
+      else bench_->restore_read_ones();
+      auto end = bench_->launch(trial.kernel, limits_, first && is_emulated(request_.device));
+      if (end.how == LaunchEnd::How::done || end.how == LaunchEnd::How::stopped) return end;
+      if (killed_by_others(end.error)) {
+        if (++kills > kills_max)
+          return std::move(end.error).with("it was killed at every try, not by a kernel's fault");
+      } else if (std::exchange(again, true)) {
+        return end;
+      }
+      KILN_CHECK(bench_->restart());
+    }
   }
 
   // Whether the launch was done; else the candidate has its verdict.
@@ -260,84 +279,75 @@ class Tune {
   // ---- measuring ----------------------------------------------------------------------------------------------------
 
   Status measure_all() {
-    std::vector<Trial*> racing;
-    for (auto& trial : trials_.all)
-      if (trial.open() && trial.checked) racing.push_back(&trial);
-    std::size_t rounds = ~std::size_t(0);
-    for (const auto* trial : racing) rounds = std::min(rounds, trial->row.times_ms.size());
-    for (auto* trial : racing) trial->row.times_ms.resize(rounds);   // rounds that all have
-    KILN_CHECK(warm_up(racing));
-    while (!decided(racing, rounds)) {
-      KILN_CHECK(one_round(racing, rounds));
-      ++rounds;
-      drop_slower(racing);
-      keep_now_and_then();
-      tell("measure", rounds, static_cast<std::size_t>(request_.rounds_max));
+    racing_.clear();
+    Race::Start start;
+    start.defaults = trials_.defaults_in;
+    start.rounds_max = static_cast<std::size_t>(std::max(request_.rounds_max, 1));
+    KILN_CHECK(warm_up());
+    for (auto& trial : trials_.all) {
+      const bool slower = trial.row.verdict == TuneVerdict::slower;
+      if (!trial.checked || !(trial.open() || slower)) continue;
+      if (&trial == &trials_.all[trials_.baseline]) start.baseline = racing_.size();
+      racing_.push_back(&trial);
+      start.lanes.push_back({trial.row.times_ms, slower, std::nullopt, false});
     }
+    if (trials_.defaults_in && !trials_.all[trials_.baseline].checked) return ok();   // nothing to compare with
+    Race race(std::move(start), [this](const auto& lanes) { return one_round(lanes); },
+              [&](std::size_t rounds, std::size_t best) { after_round(race, rounds, best); });
+    KILN_CHECK(race.run());
+    take_over(race);
+    if (race.winner()) fastest_ = racing_[*race.winner()];
+    duel_ratio_ = race.duel_ratio();
     return ok();
   }
 
-  [[nodiscard]] bool decided(const std::vector<Trial*>& racing, std::size_t rounds) const {
-    const auto running = std::count_if(racing.begin(), racing.end(), [](const Trial* trial) { return trial->open(); });
-    const auto most = static_cast<std::size_t>(std::max(request_.rounds_max, 1));
-    return running == 0 || rounds >= most || (running == 1 && rounds >= std::min(rounds_min, most));
+  void take_over(const Race& race) {
+    for (std::size_t i = 0; i < racing_.size(); ++i) {
+      const auto& lane = race.lanes()[i];
+      if (lane.failed) continue;                 // has its verdict
+      racing_[i]->row.times_ms = lane.times;
+      racing_[i]->row.verdict = lane.slower ? TuneVerdict::slower : TuneVerdict::open;
+    }
+  }
+
+  void after_round(const Race& race, std::size_t rounds, std::size_t best) {
+    take_over(race);
+    best_ = racing_[best]->row.name;
+    best_ratio_ = ratio_of(*racing_[best]);
+    keep_now_and_then();
+    tell("measure", rounds, static_cast<std::size_t>(request_.rounds_max));
   }
 
   // One launch that counts for nothing, and from how long it took how many a round has.
-  Status warm_up(const std::vector<Trial*>& racing) {
-    for (auto* trial : racing) {
-      KILN_CHECK(stopped());
-      bench_->restore_read_ones();
-      const auto end = bench_->launch(trial->kernel, limits_);
-      KILN_TRY(const bool ran, took_place(*trial, end));
+  Status warm_up() {
+    for (auto& trial : trials_.all) {
+      const bool slower = trial.row.verdict == TuneVerdict::slower;
+      if (!trial.checked || !(trial.open() || slower)) continue;
+      KILN_TRY(const auto end, launch(trial, false));
+      KILN_TRY(const bool ran, took_place(trial, end));
       if (!ran) continue;
       const double ms = std::max(end.report.duration_ms, 1e-3);
-      trial->launches = ms > long_launch_ms
-                            ? 1
-                            : std::clamp(static_cast<std::size_t>(round_ms / ms), launches_min, launches_max);
+      trial.launches = ms > long_launch_ms
+                           ? 1
+                           : std::clamp(static_cast<std::size_t>(round_ms / ms), launches_min, launches_max);
     }
     return ok();
   }
 
-  // Each remaining candidate, and the baseline to the end; forwards and backwards in turn. A round that is not whole
-  // counts for nothing.
-  Status one_round(const std::vector<Trial*>& racing, std::size_t round) {
-    std::vector<Trial*> order;
-    const auto* baseline = &trials_.all[trials_.baseline];
-    for (auto* trial : racing)
-      if (trial->open() || (trial == baseline && trial->row.verdict == TuneVerdict::slower)) order.push_back(trial);
-    if (round % 2 == 1) std::reverse(order.begin(), order.end());
-    std::map<Trial*, double> times;
-    for (auto* trial : order) {
-      double least = 0;
+  Result<std::vector<std::optional<double>>> one_round(const std::vector<std::size_t>& lanes) {
+    std::vector<std::optional<double>> times;
+    for (const auto lane : lanes) {
+      auto& trial = *racing_[lane];
+      std::optional<double> least;
       bool ran = true;
-      for (std::size_t i = 0; i < trial->launches && ran; ++i) {
-        KILN_CHECK(stopped());
-        bench_->restore_read_ones();
-        const auto end = bench_->launch(trial->kernel, limits_);
-        KILN_TRY(ran, took_place(*trial, end));
-        if (ran) least = i == 0 ? end.report.duration_ms : std::min(least, end.report.duration_ms);
+      for (std::size_t i = 0; i < trial.launches && ran; ++i) {
+        KILN_TRY(const auto end, launch(trial, false));
+        KILN_TRY(ran, took_place(trial, end));
+        if (ran) least = std::min(least.value_or(end.report.duration_ms), end.report.duration_ms);
       }
-      if (ran) times[trial] = least;
+      times.push_back(ran ? least : std::nullopt);
     }
-    for (const auto& [trial, ms] : times) trial->row.times_ms.push_back(ms);
-    return ok();
-  }
-
-  void drop_slower(const std::vector<Trial*>& racing) {
-    std::vector<std::vector<double>> times;
-    std::vector<bool> out;
-    for (const auto* trial : racing) {
-      times.push_back(trial->row.times_ms);
-      out.push_back(!trial->open());
-    }
-    const auto order = remaining(times, out);
-    if (order.empty()) return;
-    for (std::size_t i = 0; i < racing.size(); ++i)
-      if (racing[i]->open() && std::find(order.begin(), order.end(), i) == order.end())
-        racing[i]->row.verdict = TuneVerdict::slower;
-    best_ = racing[order.front()]->row.name;
-    best_ratio_ = ratio_of(*racing[order.front()]);
+    return times;
   }
 
   // ---- the end ------------------------------------------------------------------------------------------------------
@@ -365,31 +375,61 @@ class Tune {
     return record_.ranked_by == ranked_by_work ? trial.row.cycles : quartiles(trial.row.times_ms).median;
   }
 
-  // The best of those that are right; the defaults where no other is certainly better.
+  // It ran rightly and was timed or counted.
+  [[nodiscard]] bool ranked(const Trial& trial) const {
+    const bool ended = !trial.open() && trial.row.verdict != TuneVerdict::slower;
+    return trial.checked && !ended && (record_.ranked_by == ranked_by_work || !trial.row.times_ms.empty());
+  }
+
+  // By time the race's; by counted work the least, the defaults where no other has less.
   Trial* winner() {
+    if (record_.ranked_by == ranked_by_time) return fastest_;
     Trial* best = nullptr;
     for (auto& trial : trials_.all)
-      if (trial.open() && trial.checked && (best == nullptr || rank_of(trial) < rank_of(*best))) best = &trial;
+      if (ranked(trial) && (best == nullptr || rank_of(trial) < rank_of(*best))) best = &trial;
     auto& baseline = trials_.all[trials_.baseline];
-    if (best == nullptr || !trials_.defaults_in || !baseline.open() || !baseline.checked) return best;
-    return record_.ranked_by == ranked_by_time || rank_of(baseline) <= rank_of(*best) ? &baseline : best;
+    return best != nullptr && trials_.defaults_in && rank_of(baseline) <= rank_of(*best) ? &baseline : best;
+  }
+
+  // What ratios are against: the defaults, or the first of the others that is ranked.
+  Status settle_baseline() {
+    auto& all = trials_.all;
+    const auto found = trials_.defaults_in
+                           ? all.begin() + static_cast<std::ptrdiff_t>(trials_.baseline)
+                           : std::find_if(all.begin(), all.end(), [&](const Trial& trial) { return ranked(trial); });
+    if (found != all.end() && ranked(*found)) {
+      trials_.baseline = static_cast<std::size_t>(found - all.begin());
+      record_.baseline = found->row.name;
+      return ok();
+    }
+    Error error(ErrorCode::launch_failed, trials_.defaults_in
+                                              ? "the defaults do not run rightly: there is nothing to compare with"
+                                              : "no candidate runs rightly");
+    for (const auto& trial : all)
+      if (!trial.row.reason.empty())
+        error.context.push_back(trial.row.name + ": " + jit::tune_verdict_name(trial.row.verdict) + ", " +
+                                trial.row.reason);
+    return error;
+  }
+
+  [[nodiscard]] double final_ratio(const Trial& trial, const Trial& best) const {
+    if (&trial == &trials_.all[trials_.baseline]) return 1;
+    return &trial == &best && duel_ratio_ ? *duel_ratio_ : ratio_by(trial, best);
   }
 
   Result<jit::TuneOutcome> finish() {
+    KILN_CHECK(settle_baseline());
     auto* const best = winner();
-    if (best == nullptr) {
-      Error error(ErrorCode::launch_failed, "no candidate runs rightly");
-      for (const auto& trial : trials_.all)
-        error.context.push_back(trial.row.name + ": " + jit::tune_verdict_name(trial.row.verdict) + ", " +
-                                trial.row.reason);
-      return error;
-    }
+    if (best == nullptr || final_ratio(*best, *best) <= 0)
+      return Error(ErrorCode::launch_failed, "no candidate was timed or counted");
+    for (auto& trial : trials_.all)
+      if (ranked(trial)) trial.row.ratio = final_ratio(trial, *best);
     for (auto& trial : trials_.all) {
-      if (trial.checked) trial.row.ratio = ratio_by(trial, *best);
       if (!trial.open()) continue;
       const bool behind = record_.ranked_by == ranked_by_work && rank_of(trial) > rank_of(*best);
       trial.row.verdict = &trial == best ? TuneVerdict::best : behind ? TuneVerdict::slower : TuneVerdict::equal;
     }
+    record_.checked_against = checker_->against();
     record_.set = best->row.set;
     record_.layouts = best->row.layouts;
     record_.winner = best->row.name;
@@ -418,6 +458,10 @@ class Tune {
   jit::CompileOutcome base_;               // the request's program as its defaults bind it
   std::unique_ptr<Bench> bench_;
   std::unique_ptr<Checker> checker_;
+  std::string asked_;                      // what a journal is about
+  std::vector<Trial*> racing_;             // a lane each
+  Trial* fastest_ = nullptr;
+  std::optional<double> duel_ratio_;
   std::string best_;
   double best_ratio_ = 0, best_cycles_ = 0;
   std::chrono::steady_clock::time_point kept_ = std::chrono::steady_clock::now();
@@ -432,25 +476,6 @@ Result<std::string> device_class_of(jit::Session& session, const std::string& de
   KILN_TRY(const auto info, found->info());
   return device_class_of_card(info);
 }
-
-namespace {
-
-// Sizes stand still while candidates are compared: dynamic symbols are what the request sets. The digest is another
-// one, since compiles are known by it.
-void stand_still(std::shared_ptr<const tile::Program>& program, Digest& digest) {
-  if (!program ||
-      std::none_of(program->symbols.begin(), program->symbols.end(), [](const auto& s) { return s.dynamic; }))
-    return;
-  auto made = std::make_shared<tile::Program>(*program);
-  for (auto& symbol : made->symbols) symbol.dynamic = false;
-  program = std::move(made);
-  Writer w;
-  w.bytes(digest);
-  w.string("sizes that stand still");
-  digest = sha256(w.data());
-}
-
-}  // namespace
 
 Result<jit::TuneOutcome> tune(jit::Session& session, RecordStore& records, const jit::TuneRequest& request) {
   auto still = request;

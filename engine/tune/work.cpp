@@ -9,7 +9,7 @@ namespace {
 
 // Steps of an element beside a product of a gemm, measured on the interpreter.
 constexpr double steps_of_copy = 10, steps_of_operation = 20, steps_of_reduce = 10;
-constexpr double most = 0x1p62;
+constexpr double most = 0x1p53 - 1;   // what JSON's readers take for an integer
 
 class Estimate {
  public:
@@ -79,6 +79,7 @@ class Estimate {
         const auto found = variables_.find(static_cast<int>(e.integer));
         return found == variables_.end() ? unknown : found->second;
       }
+      case Kind::cast: return upper(*e.args[0], unknown);
       case Kind::select: return std::max(upper(*e.args[1], unknown), upper(*e.args[2], unknown));
       case Kind::binary:
       case Kind::call:

@@ -32,6 +32,16 @@ def add_one(name="add_one", value="1.0", block=64):
                 {"op": "copy", "from": "t", "to": "Y[bid.x * B:]"}]}]}
 
 
+def scaled():
+    """Y = X, n times plus 1: a loop whose end is a scalar argument."""
+    program = add_one("scaled")
+    program["params"].insert(0, {"name": "n", "scalar": True, "dtype": "i32"})
+    body = program["launches"][0]["body"]
+    body[1:2] = [body[1], {"op": "for", "var": "k", "from": "0", "to": "n", "body": [body[2]]}]
+    del body[3]
+    return program
+
+
 class TuningCase(unittest.TestCase):
     config = None
 
@@ -119,7 +129,7 @@ class Records(TuningCase):
         ratios = {row["name"]: row["ratio"] for row in tuned["candidates"]}
         self.assertEqual(ratios["default"], 1)
         self.assertEqual(list(self.verdicts(tuned).values()).count("best"), 1)
-        again = self.ok("kernel.tune", {"program": add_one(block=24), "set": {"N": 4096}})
+        again = self.ok("kernel.tune", {"program": add_one(block=24), "set": {"N": 4096}, "rounds_max": 3})
         self.assertTrue(again["found"])
         self.assertEqual(again["candidates"], tuned["candidates"])
         self.assertFalse(self.ok("kernel.tune", {"program": add_one(block=24), "set": {"N": 4096}, "rounds_max": 1, "force": True})["found"])
@@ -170,6 +180,82 @@ class Records(TuningCase):
         damaged["candidates"][0]["times_ms"] = [-1]
         error = self.refused("invalid_argument", "tuning.import", {"records": {"kiln": "tuning/1", "records": [damaged]}})
         self.assertIn("/records/0/candidates/0/times_ms", error["message"])
+
+    def test_a_record_answers_what_was_asked_and_no_other_question(self):
+        request = {"program": scaled(), "set": {"N": 256}, "args": {"n": 3}, "rounds_max": 2}
+        ask = lambda **more: self.ok("kernel.tune", {**request, **more})["found"]
+        self.assertFalse(ask())
+        self.assertTrue(ask())
+        buffer = self.ok("buffer.alloc", {"size": 1024})["buffer"]
+        for other in ({"candidates_max": 1}, {"rounds_max": 3}, {"candidate_deadline_ms": 9999}, {"args": {"n": 4}},
+                      {"args": {"n": 4, "X": {"buffer": buffer}}}):
+            self.assertFalse(ask(**other), other)
+            self.assertTrue(ask(**other), other)
+        os.pwrite(self.connection.fds.pop(), b"\0\0\x80?", 512)
+        self.assertFalse(ask(**other), "the buffer holds something else")
+        self.assertTrue(ask(**other))
+        for wrong in ({"n": 4, "q": 3}, {}, {"n": "4"}, {"n": 4, "X": {"buffer": buffer, "offset": 4}}):
+            self.refused("invalid_argument", "kernel.tune", {**request, "args": wrong})
+
+    def test_a_loop_whose_end_is_data(self):
+        program = scaled()
+        tuned = self.ok("kernel.tune", {"program": program, "set": {"N": 64}, "args": {"n": 2}, "rounds_max": 1})
+        self.assertEqual(tuned["checked_against"], "the interpreter")
+        self.assertEqual(tuned["interpreter_steps"], 2 ** 53 - 1)
+        tuned = self.ok("kernel.tune", {"program": program, "set": {"N": 64}, "args": {"n": 20000000}, "rounds_max": 1, "check_deadline_ms": 50})
+        self.assertEqual(tuned["checked_against"], "the defaults' result, which nothing checked: the interpreter was not done after 50 ms")
+
+    def test_what_a_compile_says_names_the_sizes_that_were_measured(self):
+        self.ok("kernel.tune", {"program": add_one(), "set": {"N": 100}, "candidates": [{"set": {"B": 16}}], "rounds_max": 1})
+        self.assertEqual(self.tuned({"N": 127}, add_one())["symbols"], {"N": "100"})
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "p.json")
+            with open(path, "w") as file:
+                json.dump(add_one(), file)
+            self.assertIn("measured at N=100,", self.service.kiln("compile", path, "--set", "N=127", check=0).stdout)
+
+    def imported(self, record, **more):
+        return self.ok("tuning.import", {"records": {"kiln": "tuning/1", "records": [record]}, **more})
+
+    def test_a_record_from_elsewhere_sets_tunables_alone(self):
+        record = self.ok("kernel.tune", {"program": "gemm", "set": SKINNY, "rounds_max": 1, "candidates": [{"set": {"BM": 8}}]})["record"]
+        whole = self.ok("tuning.list", {"record": record})["records"][0]["whole"]
+        self.ok("tuning.remove", {"record": record})
+        for wrong, place in (({"set": {"activation": "gelu"}}, "/set"), ({"set": {"M": "16"}}, "/set"), ({"set": {"NOPE": "1"}}, "/set"),
+                             ({"set": {"BM": "f16"}}, "/set"), ({"winner": "a\nb"}, "/winner"), ({"ratio": 0}, "/ratio"),
+                             ({"identity": {**whole["identity"], "program": "\x1b[31mred"}}, "/identity/program"),
+                             ({"identity": {**whole["identity"], "classes": {"M": "banana"}}}, "/identity/classes"),
+                             ({"candidates": [{**whole["candidates"][0], "name": "a\u202eb"}]}, "/candidates/0/name")):
+            error = self.refused("invalid_argument", "tuning.import", {"records": {"kiln": "tuning/1", "records": [whole, {**whole, **wrong}]}})
+            self.assertIn("/records/1" + place, error["message"])
+        self.assertEqual([r for r in self.ok("tuning.list")["records"] if not r["shipped"]], [], "nothing of a refused file is taken")
+        # What nobody here knows when it is imported is looked at when it is used: the program comes later.
+        program = add_one()
+        program["options"] = {"more": {"type": "boolean", "default": "false"}}
+        record = self.ok("kernel.tune", {"program": program, "set": {"N": 100}, "rounds_max": 1})["record"]
+        whole = self.ok("tuning.list", {"record": record})["records"][0]["whole"]
+        self.ok("tuning.remove", {"record": record})
+        self.restart()
+        self.assertEqual(self.imported({**whole, "set": {"NOPE": "1"}}), {"records": [record], "kept": []})
+        self.assertEqual(self.tuned({"N": 100}, program), "default")
+
+    def test_import_leaves_records_of_ones_own(self):
+        record = self.ok("kernel.tune", {"program": add_one(), "set": {"N": 100}, "rounds_max": 1, "candidates": [{"set": {"B": 16}}]})["record"]
+        whole = self.ok("tuning.list", {"record": record})["records"][0]["whole"]
+        self.assertEqual(self.imported(whole), {"records": [record], "kept": []})
+        other = {**whole, "set": {"B": "32"}, "winner": "B=32"}
+        self.assertEqual(self.imported(other), {"records": [], "kept": [record]})
+        self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "16"})
+        self.assertEqual(self.imported(other, force=True), {"records": [record], "kept": []})
+        self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "32"})
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "records.json")
+            with open(path, "w") as file:
+                json.dump({"kiln": "tuning/1", "records": [whole]}, file)
+            self.assertIn("1 are not taken", self.service.kiln("tuning", "import", path, check=0).stdout)
+            self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "32"})
+            self.service.kiln("tuning", "import", path, "--force", check=0)
+            self.assertEqual(self.tuned({"N": 100}, add_one())["set"], {"B": "16"})
 
     def test_arguments_of_the_callers_own_are_only_read(self):
         answer = self.connection.call("buffer.alloc", {"size": 400})
@@ -279,7 +365,11 @@ class Mistakes(TuningCase):
 
 @unittest.skipUnless(os.path.exists(FAULT_DEVICE), "built without LLVM")
 class Faults(TuningCase):
-    config = {"device_host": [FAULT_DEVICE]}
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.config = {"device_host": [FAULT_DEVICE, folder.name]}
+        super().setUp()
 
     def test_candidates_that_hang_or_crash_are_named_and_the_others_go_on(self):
         tuned = self.ok("kernel.tune", {"program": add_one(), "set": {"N": 100}, "rounds_max": 2, "candidate_deadline_ms": 300, "candidates": [
@@ -291,6 +381,25 @@ class Faults(TuningCase):
         reasons = {row["name"]: row.get("reason", "") for row in tuned["candidates"]}
         self.assertIn("signal", reasons["crashing"])
         self.assertEqual(reasons["hanging"], "not done after 300 ms")
+
+    def test_one_stall_convicts_nobody(self):
+        tuned = self.ok("kernel.tune", {"program": add_one(), "set": {"N": 100}, "rounds_max": 2, "candidate_deadline_ms": 300, "candidates": [
+            {"name": "hangs once", "program": add_one("hang_once")}, {"name": "crashes once", "program": add_one("crash_once")},
+            {"name": "killed once", "program": add_one("kill_once")}]})
+        self.assertLessEqual(set(self.verdicts(tuned).values()), {"best", "equal"}, tuned["candidates"])
+
+    def test_a_device_that_is_killed_at_every_try_is_nobodys_fault(self):
+        error = self.refused("device_lost", "kernel.tune", {"program": add_one(), "set": {"N": 100}, "rounds_max": 2, "candidates": [
+            {"set": {"B": 32}}, {"name": "killed", "program": add_one("kill_always")}]})
+        self.assertIn("not by a kernel's fault", "\n".join(error["data"]["context"]))
+        self.assertEqual([r for r in self.ok("tuning.list")["records"] if not r["shipped"]], [])
+
+    def test_defaults_that_do_not_run_leave_no_record_and_no_journal(self):
+        error = self.refused("launch_failed", "kernel.tune", {"program": add_one("hang_now"), "set": {"N": 100}, "rounds_max": 2, "candidate_deadline_ms": 200,
+                                                              "candidates_max": 2})
+        self.assertIn("the defaults do not run rightly", error["message"])
+        listed = self.ok("tuning.list")
+        self.assertEqual(([r for r in listed["records"] if not r["shipped"]], listed["interrupted"]), ([], 0))
 
     def test_others_launches_do_not_notice(self):
         buffers = [self.ok("buffer.alloc", {"size": 400})["buffer"] for _ in range(2)]
@@ -411,6 +520,44 @@ class CommandLine(TuningCase):
             self.assertNotIn("tuned: {", self.service.kiln("explain", program, "--set", "N=500", "--untuned", check=0).stdout)
         self.service.kiln("tuning", "remove", "0000", check=1)
         self.assertIn("add_one", self.service.kiln("tuning", "list", check=0).stdout)
+
+    def test_mistakes_in_candidates_are_told_by_their_place(self):
+        with tempfile.TemporaryDirectory() as folder:
+            program, candidates = os.path.join(folder, "p.json"), os.path.join(folder, "c.json")
+            with open(program, "w") as file:
+                json.dump(add_one(), file)
+            tune = lambda text: self.service.kiln("tune", program, "--set", "N=64", "--candidates", self.written(candidates, text), check=1).stderr
+            self.assertIn(candidates + ":2:", tune('[{"set": {"B": 16}},\n {"set": {"B": 16}, "color": 1}]'))
+            self.assertIn(candidates + ":2:", tune('[{"set": {"B": 16}},\n {"program": {"kiln": "tile/1", "name": 3}}]'))
+            self.assertIn("limits.line_bytes_max", tune(json.dumps([{"name": "x" * 1100000}])))
+        said = self.service.kiln("tune", "softmax", "--set", "M=4", "N=4", "--scalar", "s=4611686018427387654", check=2).stderr
+        self.assertIn("9007199254740991", said)
+
+    def written(self, path, text):
+        with open(path, "w") as file:
+            file.write(text)
+        return path
+
+    def test_export_and_import_of_all_and_of_some(self):
+        for n in (100, 200):
+            self.ok("kernel.tune", {"program": add_one(), "set": {"N": n}, "rounds_max": 1})
+        self.ok("kernel.tune", {"program": add_one("other"), "set": {"N": 100}, "rounds_max": 1})
+        mine = lambda: sorted(r["record"] for r in self.ok("tuning.list")["records"] if not r["shipped"])
+        before = mine()
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "all.json")
+            count = lambda *words: int(self.service.kiln("tuning", "export", path, *words, check=0).stdout.split()[0])
+            self.assertEqual((count("--program", "other"), count("--device", "no such"), count("--device", "host:"), count()), (1, 0, 3, 3))
+            for record in before:
+                self.ok("tuning.remove", {"record": record})
+            self.assertIn("3 records", self.service.kiln("tuning", "import", path, check=0).stdout)
+            self.assertEqual(mine(), before)
+            with open(path) as file:
+                records = json.load(file)
+            for record in records["records"]:
+                record["candidates"] *= 1000           # each is taken, all together are no request
+            self.written(path, json.dumps(records))
+            self.assertIn("3 are not taken", self.service.kiln("tuning", "import", path, check=0).stdout)
 
     def test_an_interrupt_ends_it_cleanly(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -1,7 +1,10 @@
 // The host device for tests of what kernels may do to it: a launch of a program whose name begins with "crash" ends the
-// process, one whose name begins with "hang" never ends and does not hear that it is cancelled. All others run as they
-// do.
+// process, one whose name begins with "hang" never ends and does not hear that it is cancelled, one whose name begins
+// with "kill" kills the process as somebody else might. Where the name ends in "once" only the first launch does
+// that of all processes that were given the same folder as their argument. All others run as they do.
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <map>
 #include <mutex>
@@ -13,7 +16,8 @@ namespace {
 
 class FaultHostDevice final : public Device {
  public:
-  explicit FaultHostDevice(std::unique_ptr<Device> host) : host_(std::move(host)) {}
+  FaultHostDevice(std::unique_ptr<Device> host, std::string folder)
+      : host_(std::move(host)), folder_(std::move(folder)) {}
   Result<DeviceInfo> info() override { return host_->info(); }
   Result<KernelId> load(const compile::Metadata& metadata, ByteView object) override {
     KILN_TRY(const auto kernel, host_->load(metadata, object));
@@ -33,8 +37,11 @@ class FaultHostDevice final : public Device {
                   LaunchDone done) override {
     {
       const std::lock_guard lock(mutex_);
-      if (names_[kernel].starts_with("crash")) ::raise(SIGSEGV);
-      if (names_[kernel].starts_with("hang")) {
+      const auto& name = names_[kernel];
+      const bool now = !name.ends_with("once") || first(name);
+      if (now && name.starts_with("crash")) ::raise(SIGSEGV);
+      if (now && name.starts_with("kill")) ::raise(SIGKILL);
+      if (now && name.starts_with("hang")) {
         kept_.push_back(std::move(done));
         return far_id + kept_.size();
       }
@@ -46,16 +53,25 @@ class FaultHostDevice final : public Device {
   }
 
  private:
+  // A file says what a predecessor did.
+  [[nodiscard]] bool first(const std::string& name) const {
+    const int fd = ::open((folder_ + "/" + name).c_str(), O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0) ::close(fd);
+    return fd >= 0;
+  }
+
   static constexpr LaunchId far_id = LaunchId(1) << 40;
   const std::unique_ptr<Device> host_;
+  const std::string folder_;
   std::mutex mutex_;
   std::map<KernelId, std::string> names_;
   std::vector<LaunchDone> kept_;
 };
 
-Result<std::unique_ptr<Device>> make(const std::vector<std::string>&) {
+Result<std::unique_ptr<Device>> make(const std::vector<std::string>& arguments) {
   KILN_TRY(auto loader, host::make_object_loader());
-  return std::unique_ptr<Device>(std::make_unique<FaultHostDevice>(host::make_host_device(std::move(loader), {})));
+  return std::unique_ptr<Device>(std::make_unique<FaultHostDevice>(
+      host::make_host_device(std::move(loader), {}), arguments.empty() ? "" : arguments.front()));
 }
 
 }  // namespace

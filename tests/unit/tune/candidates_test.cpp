@@ -125,6 +125,38 @@ TEST(Trials, GivenCandidatesAreThoseAlone) {
   EXPECT_NE(trials->asked, asked);
 }
 
+TEST(Trials, CandidatesSetTunablesAlone) {
+  auto request = request_of(builtin("gemm"), {{"M", "16"}, {"N", "64"}, {"K", "64"}, {"dtype", "f32"}, {"BK", "32"}},
+                            "host:avx2");
+  const auto& same = request.base;
+  request.candidates = {{"symbol", nullptr, {}, {{"M", "16"}}, {}},
+                        {"option", nullptr, {}, {{"activation", "none"}}, {}},
+                        {"given", nullptr, {}, {{"BK", "64"}}, {}},
+                        {"nothing", nullptr, {}, {{"NOPE", "1"}}, {}},
+                        {"no number", nullptr, {}, {{"BM", "f16"}}, {}},
+                        {"right", nullptr, {}, {{"BM", "8"}}, {}},
+                        {"the same program", same.program, *same.program_digest, {{"dtype", "f16"}}, {}}};
+  const auto trials = make_trials(request);
+  ASSERT_TRUE(trials) << to_text(trials.error());
+  std::map<std::string, std::string> reasons;
+  for (const auto& trial : trials->all) reasons[trial.row.name] = trial.row.reason;
+  EXPECT_EQ(reasons["symbol"], "M is a symbol of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["option"], "activation is an option of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["given"], "BK is 32 by the request: candidates set tunables that it leaves open");
+  EXPECT_EQ(reasons["nothing"], "NOPE is no tunable of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["no number"], "BM is set to f16: a tunable takes an integer: candidates set tunables");
+  EXPECT_EQ(reasons["the same program"], "dtype is an option of gemm: candidates set tunables");
+  EXPECT_EQ(reasons["right"], "");
+}
+
+TEST(Printable, RefusesWhatMovesTheCursorOrTurnsTheText) {
+  for (const char* text : {"", "BM=8 BN=64", "größer", "\xe2\x80\x94", "\xc2\xa0", "\xe2\x82\xac"})
+    EXPECT_TRUE(jit::printable(text)) << text;
+  for (const char* text :
+       {"a\nb", "\x1b[31mred", "\x7f", "\xc2\x9b" "31m", "\xe2\x80\xa8", "a\xe2\x80\xae", "\xe2\x81\xa6"})
+    EXPECT_FALSE(jit::printable(text)) << text;
+}
+
 TEST(Trials, AProgramOfItsOwnMustTakeTheSameArguments) {
   auto request = request_of(tunable_program(), {{"N", "100"}}, "gfx942");
   const auto other = builtin("softmax");
@@ -160,6 +192,31 @@ TEST(Work, LoopsThatDependOnTheBlockCountAsInTheLast) {
   EXPECT_LT(causal, 2 * whole);
 }
 
+// "n" is a scalar: where its loop ends nobody knows.
+TEST(Work, ALoopOfUnknownEndStaysAnIntegerOfJson) {
+  const std::string text = R"J({"kiln": "tile/1", "name": "repeat", "symbols": ["N"],
+    "params": [{"name": "n", "scalar": true, "dtype": "i32"},
+               {"name": "Y", "dtype": "f32", "shape": ["N"], "access": "write"}],
+    "launches": [{"grid": ["ceildiv(N, 64)"], "threads": "64", "body": [
+      {"op": "alloc", "name": "t", "space": "fragment", "dtype": "f32", "shape": ["64"]},
+      {"op": "fill", "tile": "t", "value": "0"},
+      {"op": "for", "var": "i", "from": "0", "to": "END", "body": [
+        {"op": "map", "index": ["j"], "extent": ["64"], "body": [{"set": "t[j]", "value": "t[j] + 1.0"}]}]},
+      {"op": "copy", "from": "t", "to": "Y[bid.x * 64:]"}]}]})J";
+  const auto steps_with = [&](const std::string& end) {
+    auto whole = text;
+    whole.replace(whole.find("END"), 3, end);
+    Budget budget(std::int64_t(32) << 20);
+    const auto bound = specialize::specialize(*read(whole), {{{"N", "4096"}}, {}, {}}, target("host:avx2"), budget);
+    EXPECT_TRUE(bound) << to_text(bound.error());
+    return interpreter_steps(*bound);
+  };
+  EXPECT_EQ(steps_with("n"), (std::int64_t(1) << 53) - 1);
+  const auto bounded = steps_with("min(max(n, 0), 1000)");
+  EXPECT_LT(bounded, std::int64_t(1) << 32);
+  EXPECT_GT(bounded, 4096 * 1000);
+}
+
 TEST(SmallerShape, KeepsSmallSizesDivisibilityAndTunables) {
   const jit::Words sizes{{"M", "8"}, {"N", "16384"}, {"K", "4095"}, {"dtype", "f32"}};
   const auto smaller =
@@ -181,6 +238,7 @@ TEST(SmallerShape, KeepsSmallSizesDivisibilityAndTunables) {
 
 struct Card {
   std::int64_t threads = 256, spills = 0, waves = 4, cost = 0, rows = 64, lds = 1024;
+  std::uint8_t program = 0;   // and its tunables: all but layouts
 };
 compile::Metadata kernel(const Card& card) {
   compile::Metadata m;
@@ -209,7 +267,9 @@ std::vector<std::string> reasons(const std::vector<Card>& cards, const std::stri
   std::vector<const compile::Metadata*> pointers;
   for (const auto& k : kernels) pointers.push_back(&k);
   std::vector<std::string> texts;
-  for (const auto& reason : prune(pointers, 0, target(on))) texts.push_back(reason.value_or(""));
+  std::vector<Digest> but_for_layouts(cards.size());
+  for (std::size_t i = 0; i < cards.size(); ++i) but_for_layouts[i].fill(cards[i].program);
+  for (const auto& reason : prune(pointers, but_for_layouts, 0, target(on))) texts.push_back(reason.value_or(""));
   return texts;
 }
 
@@ -228,14 +288,14 @@ TEST(Pruning, GoesByWhatTheObjectSays) {
   EXPECT_EQ(reasons({usual, spilling}, "host:avx2")[1], "") << "a host has none of these";
 }
 
-TEST(Pruning, ConflictsGoWhereAnotherOfTheSameTileHasFewer) {
-  Card clean, conflicting, other_tile, fewer_waves;
+TEST(Pruning, ConflictsGoWhereOtherLayoutsHaveFewer) {
+  Card clean, conflicting, unrolled, fewer_waves;
   conflicting.cost = 8;
-  other_tile.cost = 8, other_tile.rows = 128;
+  unrolled.cost = 32, unrolled.program = 1;
   fewer_waves.waves = 2;
-  EXPECT_EQ(reasons({other_tile, clean, conflicting})[2],
-            "bank conflicts: 32 cycles by the static count, another candidate of the same tile has 0");
-  EXPECT_EQ(reasons({clean, other_tile})[1], "") << "of another tile";
+  EXPECT_EQ(reasons({unrolled, clean, conflicting})[2],
+            "bank conflicts: 32 cycles by the static count, with other layouts it has 0");
+  EXPECT_EQ(reasons({clean, unrolled})[1], "") << "each instruction counts once, however often it runs";
   EXPECT_EQ(reasons({fewer_waves, conflicting})[1], "") << "it has more waves";
 }
 

@@ -149,6 +149,68 @@ TEST_F(RecordStoreTest, TheOldestGoesBeyondTheLimit) {
   EXPECT_EQ(store.list().size(), 3u);
 }
 
+TEST_F(RecordStoreTest, JournalsGoByCountAndAge) {
+  RecordStoreOptions options;
+  options.folder = folder_.path() + "/tuning";
+  options.journals_max = 3;
+  RecordStore store(options);
+  std::vector<std::string> ids;
+  const auto write = [&](std::uint8_t i) {
+    const auto record = some_record(i);
+    ids.push_back(record_id(record.identity));
+    ASSERT_TRUE(store.write_journal(ids.back(), {record.identity, "asked", {}}));
+  };
+  const auto age = [&](std::size_t i, std::chrono::hours hours) {
+    std::filesystem::last_write_time(file("journals/" + ids[i]), std::filesystem::file_time_type::clock::now() - hours);
+  };
+  for (std::uint8_t i = 1; i <= 3; ++i) write(i), age(i - 1u, std::chrono::hours(20 - i));
+  EXPECT_EQ(store.journals(), 3u);
+  write(4);
+  EXPECT_EQ(store.journals(), 3u);
+  EXPECT_FALSE(store.read_journal(ids[0])) << "the oldest";
+  EXPECT_TRUE(store.read_journal(ids[1]));
+  age(1, options.journal_age_max + std::chrono::hours(1));
+  write(5);
+  EXPECT_FALSE(store.read_journal(ids[1])) << "too old";
+}
+
+TEST_F(RecordStoreTest, FilesOfKilledWritersGo) {
+  const auto store = open();
+  ASSERT_TRUE(store->put(some_record(1)));
+  const auto id = record_id(some_record(2).identity);
+  const auto now = std::filesystem::file_time_type::clock::now();
+  const std::pair<std::string, int> files[] = {{"." + id + ".12.1", 2}, {"." + id + ".12.2", 0}, {".other", 2}};
+  for (const auto& [name, hours] : files) {
+    ASSERT_TRUE(write_file(file(name), view("half")));
+    std::filesystem::last_write_time(file(name), now - std::chrono::hours(hours));
+  }
+  ASSERT_TRUE(store->put(some_record(3)));
+  EXPECT_FALSE(std::filesystem::exists(file("." + id + ".12.1")));
+  EXPECT_TRUE(std::filesystem::exists(file("." + id + ".12.2"))) << "somebody may be writing it";
+  EXPECT_TRUE(std::filesystem::exists(file(".other"))) << "not ours";
+}
+
+TEST_F(RecordStoreTest, WhatCouldNotBeReadBackIsNotWritten) {
+  auto record = some_record();
+  record.checked_against.assign(record_bytes_max, 'x');
+  const auto store = open();
+  EXPECT_EQ(store->put(record).error().code, ErrorCode::resource_limit);
+  EXPECT_TRUE(store->list().empty());
+}
+
+TEST(RecordStoreInMemory, HasLimits) {
+  RecordStoreOptions options;
+  options.records_max = options.journals_max = 2;
+  RecordStore store(options);
+  for (std::uint8_t i = 1; i <= 3; ++i) {
+    ASSERT_TRUE(store.put(some_record(i)));
+    ASSERT_TRUE(store.write_journal(record_id(some_record(i).identity), {some_record(i).identity, "asked", {}}));
+  }
+  EXPECT_EQ(store.list().size(), 2u);
+  EXPECT_EQ(store.journals(), 2u);
+  EXPECT_EQ(store.own(record_id(some_record(1).identity)), nullptr);
+}
+
 TEST(RecordStoreInMemory, ServesItsProcess) {
   RecordStore store({"", {}, nullptr, 4096});
   ASSERT_TRUE(store.put(some_record()));
