@@ -23,6 +23,7 @@ from ._functions import __all__ as _functions
 from ._functions_more import *  # noqa: F401,F403
 from ._functions_more import __all__ as _functions_more
 from ._kernel import CompiledKernel, Kernel, client, compile, kernel, use_client
+from ._schedule import block_order
 from ._types import DTYPES, BlockLayout, Buffer, DType, Swizzle, Symbol, constexpr
 
 program = kernel
@@ -50,4 +51,5 @@ def jit(function=None, **options):  # type: ignore[no-untyped-def]
 
 __all__ = ["BlockLayout", "Buffer", "CompiledKernel", "Config", "DType", "Kernel", "KernelError", "Place", "Swizzle", "Symbol", "autotune", "bfloat16", "bool_", "client", "compile",
            "constexpr", "dtype", "dynamic", "float16", "float32", "float64", "int1", "int16", "int32", "int64", "int8", "jit", "kernel", "program",
-           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", *_functions, *_functions_more]
+           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", *_functions, *_functions_more,
+           "block_order"]

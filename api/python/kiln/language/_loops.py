@@ -9,6 +9,7 @@ from . import _scan
 from ._arithmetic import Mistake, as_dim, binary, cast, ceildiv, constant, index_of, is_number, truth, where
 from ._expr import ELEMENT, STATIC, UNIFORM, BlockPointer, Expr, Param, Pointer, Poly, Tile, Transposed, index_expr, mentions
 from ._memory import MapScope, Memory, describe
+from ._turns import Turns
 
 
 class Range:
@@ -17,10 +18,12 @@ class Range:
     Attributes:
         kind: ``serial``, ``pipelined``, ``unrolled``, or ``now`` for loops that are run while the kernel is read.
         stages: of a pipelined loop, None for lowering's choice.
+        turns: when the statements of its body have their turn, None for lowering's choice.
     """
 
-    def __init__(self, start: Any, stop: Any, step: Any, kind: str = "serial", stages: Optional[int] = None) -> None:
-        self.start, self.stop, self.step, self.kind, self.stages = start, stop, step, kind, stages
+    def __init__(self, start: Any, stop: Any, step: Any, kind: str = "serial", stages: Optional[int] = None,
+                 turns: Optional[Turns] = None) -> None:
+        self.start, self.stop, self.step, self.kind, self.stages, self.turns = start, stop, step, kind, stages, turns
 
 
 class Parallel:
@@ -104,10 +107,18 @@ class Loops(Memory):
         self.builder.emit(statement)
         self.builder.open(body)
         self.bind(node.target, index)
-        self.block(node.body)
+        origins: List[int] = []  # of the body's statements: which of the source's each comes from
+        if over.turns is None:
+            self.block(node.body)
+        else:
+            for number, part in enumerate(node.body):
+                self.block([part])
+                origins += [number] * (len(body) - len(origins))
         self.builder.close()
         if over.kind == "serial" and any(s["op"] == "gemm" for s in body):
             statement["kind"] = "pipelined"  # changes no meaning, and lets lowering fetch ahead
+        if over.turns is not None and body:
+            statement.update(over.turns.schedule(origins))
         if not statement["body"]:
             statement["body"] = [{"op": "sync"}]
         self._leave(node, before, low, high, step, variable)
