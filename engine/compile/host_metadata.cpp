@@ -50,6 +50,7 @@ Metadata host_metadata(const bound::Program& program, const lower::Lowered& lowe
     LaunchInfo info;
     info.symbol = launch.symbol;
     info.grid = launch.grid;
+    info.order = program.launches[number].schedule.order;
     info.threads = launch.threads;
     info.wave = launch.wave;
     info.lds_bytes = launch.lds_bytes;

@@ -5,7 +5,7 @@
 namespace kiln::compile {
 namespace {
 
-constexpr std::uint32_t format = 2;  // of this encoding; entries of another format are misses
+constexpr std::uint32_t format = 3;  // of this encoding; entries of another format are misses
 
 using Integers = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
@@ -38,6 +38,8 @@ constexpr std::int64_t Resources::* resource_fields[] = {
 void write(Writer& w, const LaunchInfo& launch) {
   w.string(launch.symbol);
   write(w, launch.grid);
+  w.i64(launch.order.panel);
+  w.boolean(launch.order.along_y);
   w.i64(launch.threads);
   w.i64(launch.wave);
   w.i64(launch.lds_bytes);
@@ -53,6 +55,8 @@ LaunchInfo read_launch(Reader& r) {
   LaunchInfo launch;
   launch.symbol = r.string();
   launch.grid = read_extents(r);
+  launch.order.panel = r.i64();
+  launch.order.along_y = r.boolean();
   launch.threads = r.i64();
   launch.wave = r.i64();
   launch.lds_bytes = r.i64();

@@ -28,6 +28,7 @@ struct KernelArgument {                    // from the object's notes
 struct LaunchInfo {
   std::string symbol;
   bound::Extents grid;                     // x y z blocks
+  bound::BlockOrder order;                 // host: in which the device starts them
   std::int64_t threads = 0, wave = 0, lds_bytes = 0;  // lds_bytes: host: arena bytes a thread
   Resources resources;
   std::vector<KernelArgument> arguments;

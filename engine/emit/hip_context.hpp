@@ -126,6 +126,11 @@ std::string lds_address(Context& context, const layout::RegLayout& layout, int s
 // The same for coordinates that are only known as text (i32 or i64 expressions).
 std::string lds_address_of(Context& context, int storage, const std::vector<std::string>& coordinate);
 
+// Lines that set bx, by, bz from the hardware's ids by the launch's order: a permutation of the blocks of one z
+// (hip_block_order.cpp). Consecutive hardware ids go to XCDs in turn: with x XCDs, each gets a contiguous share. Then
+// the order's rows (or columns) are walked together. Sizes that symbols give are added to the prologue.
+Status print_block_order(Context& context, std::string& out);
+
 // ---- statements ----------------------------------------------------------------------------------------------------
 // `path`: of the body within the launch, "body/4/for".
 Status print_body(Context& context, const kernel::Body& body, const std::string& path);  // hip.cpp

@@ -40,9 +40,11 @@ const char* atomic_function(tile::AtomicOp op) {
 Status print_atomic(Context& context, const bound::MapItem& item, const MapPoint& point, const std::string& value) {
   const bound::Tensor& tensor = context.program.tensors[item.target];
   const std::string type = element_type(tensor.dtype), old = "v" + std::to_string(item.old);
-  if (tensor.elements_span() == 0) return ok();
+  const bound::Extent elements = bound::elements_span(tensor);
+  if (most_of(context, elements) == 0) return ok();
   const bool half = dtype_bytes(tensor.dtype) == 2;
-  if (half && (tensor.align_bytes < 4 || tensor.elements_span() % 2 != 0))
+  const bool even = elements.is_static() && elements.value() % 2 == 0;
+  if (half && (tensor.align_bytes < 4 || !even))
     return Error(ErrorCode::unsupported,
                  "not yet: an atomic on " + tensor.name + ", whose 16-bit elements do not fill words: its base must be "
                  "aligned to 4 bytes and its elements an even number");

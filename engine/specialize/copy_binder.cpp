@@ -157,6 +157,8 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Copy& copy, bound::Body
   if (!extents(stmt, from, to, bound.shape)) return;
   check_bounds(copy.from, from, bound.shape);
   check_bounds(copy.to, to, bound.shape);
+  bound.schedule = schedule_of(copy, from.region.is_tensor ? from.dtype : to.dtype,
+                               from.region.is_tensor || to.region.is_tensor);
   const bool has_tensor = from.region.is_tensor || to.region.is_tensor;
   if (!copy.limit.empty()) {
     if (!has_tensor)

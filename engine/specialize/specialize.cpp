@@ -115,6 +115,7 @@ class Specializer {
     context_.launch.threads = static_cast<int>(threads.value_or(1));
     if (empty) context_.findings.enter_dead_code();  // no block ever runs
     StatementBinder statements(context_, bindings_);
+    context_.launch.schedule = statements.schedule_of(launch.schedule);
     bound::Body body;
     statements.body(launch.body, body);
     if (empty) context_.findings.leave_dead_code();

@@ -178,6 +178,7 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Gemm& gemm, bound::Body
   bound.a = context_.use_tile(a);
   bound.b = context_.use_tile(b);
   bound.c = context_.use_tile(c);
+  bound.schedule = schedule_of(gemm.schedule);
   emit(stmt, out, bound);
 }
 
@@ -303,13 +304,14 @@ void StatementBinder::bind(const Stmt& stmt, const tile::For& loop, bound::Body&
   bound::For bound;
   bound.kind = loop.kind;
   bound.stages = static_cast<int>(*stages);
+  bound.hint = loop.schedule.hint;
   bound.var = context_.new_variable(loop.var, DType::index);
   bound::Expr variable;
   variable.kind = bound::Expr::Kind::variable;
   variable.integer = bound.var;
   const Range range = loop_range(from, to, *step);
   context_.names.declare(loop.var, typed_value(std::make_shared<const bound::Expr>(std::move(variable)), range));
-  body(loop.body, bound.body);
+  loop_body(stmt, loop, bound.stages, bound.body);
   context_.names.leave(mark);
   bound.from = std::move(from.expr);
   bound.to = std::move(to.expr);

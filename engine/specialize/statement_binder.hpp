@@ -14,6 +14,7 @@ class StatementBinder {
 
   // Binds `statements` after what `out` holds, in a scope of their own.
   void body(const tile::Body& statements, bound::Body& out);
+  bound::LaunchSchedule schedule_of(const tile::LaunchSchedule& asked);
 
  private:
   using Stmt = tile::Stmt;
@@ -65,6 +66,15 @@ class StatementBinder {
   bool extents(const Stmt& stmt, const Side& from, const Side& to, std::vector<std::int64_t>& shape);
   void check_bounds(const tile::Region& region, const Side& side, const std::vector<std::int64_t>& shape);
   bool limits(const tile::Copy& copy, const Side& tensor, bound::Copy& bound);
+
+  // ---- schedule_binder.cpp
+  // What a program asks of lowering; mistakes are reported and leave lowering its choice.
+  int number(const tile::Text& text, int least, int most, const std::string& what);
+  int power_of_two(const tile::Text& text, int most, const std::string& what);
+  bound::GemmSchedule schedule_of(const tile::GemmSchedule& asked);
+  bound::CopySchedule schedule_of(const tile::Copy& copy, DType dtype, bool in_memory);
+  std::vector<bound::Turn> turns_of(const Stmt& stmt, const tile::For& loop, int stages);
+  void loop_body(const Stmt& stmt, const tile::For& loop, int stages, bound::Body& out);
 
   // ---- map_binder.cpp
   struct MapState;

@@ -268,10 +268,11 @@ void HostDevice::begin_grid(const OrderPtr& order) {
   grid.count = block_count(blocks);
   grid.arena_bytes = static_cast<std::size_t>(launch.lds_bytes);
   grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = blocks[0],
-              y = blocks[1]](std::int64_t block, std::uint8_t* arena) {
+              y = blocks[1], walk = launch.order](std::int64_t block, std::uint8_t* arena) {
     if (order->cancelled.load(std::memory_order_relaxed) != 0) return false;
     const auto* cancel = reinterpret_cast<const volatile std::uint8_t*>(&order->cancelled);
-    return function(order->arguments.data(), arena, block % x, block / x % y, block / x / y, cancel) == 0;
+    const auto place = bound::block_at(walk, x, y, block % (x * y));
+    return function(order->arguments.data(), arena, place.x, place.y, block / (x * y), cancel) == 0;
   };
   grid.finished = [this, order](Status status) { grid_finished(order, std::move(status)); };
   pool_.submit(std::move(grid));

@@ -130,6 +130,7 @@ class LaunchChecker {
 
   Status run() {
     KILN_NEED(launch_.grid.size() == 3, "a grid without three extents");
+    KILN_CHECK(check(launch_.schedule));
     for (const auto& extent : launch_.grid) KILN_CHECK(largest(extent, program_.symbols));
     if (all_static(launch_.grid)) {
       for (const auto& extent : launch_.grid) KILN_NEED(extent.value() <= grid_extent_max, "a grid's extent");
@@ -265,6 +266,7 @@ class LaunchChecker {
     return {};
   }
   Status stmt(const Stmt& s, int depth, std::vector<int>& opened) {
+    KILN_CHECK(check(s.turn));
     if (const auto* n = std::get_if<Copy>(&s.node)) return copy(*n);
     if (const auto* n = std::get_if<Gemm>(&s.node)) return gemm(*n);
     if (const auto* n = std::get_if<Map>(&s.node)) return map(*n);
@@ -310,6 +312,7 @@ class LaunchChecker {
     return {};
   }
   Status copy(const Copy& c) {
+    KILN_CHECK(check(c.schedule));
     KILN_NEED(!(c.from.is_tensor && c.to.is_tensor), "a copy without a tile");
     KILN_NEED(c.from.is_tensor || c.to.is_tensor || c.from.id != c.to.id, "a copy of a tile to itself");
     KILN_NEED(c.shape.size() <= tile_rank_max, "a copy's rank");
@@ -329,6 +332,7 @@ class LaunchChecker {
     return {};
   }
   Status gemm(const Gemm& g) {
+    KILN_CHECK(check(g.schedule));
     const auto *a = tile(g.a), *b = tile(g.b), *c = tile(g.c);
     KILN_NEED(a && b && c && a->shape.size() == 2 && b->shape.size() == 2 && c->shape.size() == 2, "a gemm's tiles");
     KILN_NEED(g.c != g.a && g.c != g.b, "a gemm into its own operand");

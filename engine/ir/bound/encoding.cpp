@@ -10,7 +10,7 @@ namespace kiln::bound {
 namespace {
 
 constexpr std::uint32_t magic = 0x504e424b;  // "KBNP"
-constexpr std::uint8_t version = 2;
+constexpr std::uint8_t version = 3;
 constexpr std::uint8_t no_expression = 0xff;
 constexpr std::size_t program_bytes_max = std::size_t(32) << 20;  // 65 536 nodes need far less
 
@@ -91,6 +91,10 @@ class Encoder {
   void launch(const Launch& l) {
     extents(l.grid);
     id(l.threads);
+    w_.i64(l.schedule.order.panel);
+    w_.boolean(l.schedule.order.along_y);
+    id(l.schedule.waves_m), id(l.schedule.waves_n);
+    w_.boolean(l.schedule.hint);
     w_.list(l.tiles, [&](Writer&, const Tile& t) {
       name(t.name);
       w_.enumeration(t.dtype);
@@ -108,6 +112,7 @@ class Encoder {
     name(s.pointer);
     w_.u8(static_cast<std::uint8_t>(s.node.index()));
     std::visit([&](const auto& node) { write(node); }, s.node);
+    id(s.turn.position), id(s.turn.stage);
   }
 
   void expr(const ExprPtr& pointer) { write_expression(w_, pointer); }
@@ -126,11 +131,16 @@ class Encoder {
     integers(c.shape);
     expr(c.fill);
     exprs(c.limit);
+    id(c.schedule.vector_bytes);
+    w_.boolean(c.schedule.hint);
   }
   void write(const Fill& f) { id(f.tile); expr(f.value); }
   void write(const Gemm& g) {
     id(g.a), id(g.b), id(g.c);
     w_.boolean(g.transpose_a), w_.boolean(g.transpose_b), w_.boolean(g.clear);
+    const GemmSchedule& s = g.schedule;
+    for (const int value : {s.m, s.n, s.k, s.k_pack, s.waves_m, s.waves_n}) id(value);
+    w_.boolean(s.hint);
   }
   void write(const Map& m) {
     w_.list(m.index, [&](Writer&, int v) { id(v); });
@@ -162,6 +172,7 @@ class Encoder {
     expr(f.from), expr(f.to), expr(f.step);
     w_.enumeration(f.kind);
     id(f.stages);
+    w_.boolean(f.hint);
     body(f.body);
   }
   void write(const If& i) { expr(i.condition); body(i.then); body(i.otherwise); }
@@ -275,6 +286,10 @@ class Decoder {
     Launch l;
     l.grid = extents();
     l.threads = id();
+    l.schedule.order.panel = r_.i64();
+    l.schedule.order.along_y = flag();
+    l.schedule.waves_m = id(), l.schedule.waves_n = id();
+    l.schedule.hint = flag();
     l.tiles = r_.list<Tile>([&](Reader&) {
       Tile t;
       t.name = r_.string();
@@ -320,6 +335,7 @@ class Decoder {
       case 8: { Let l; l.var = id(); l.value = expr(); s.node = std::move(l); break; }
       default: r_.fail();
     }
+    s.turn.position = id(), s.turn.stage = id();
     return s;
   }
 
@@ -341,12 +357,17 @@ class Decoder {
     c.shape = integers();
     c.fill = expr();
     c.limit = exprs();
+    c.schedule.vector_bytes = id();
+    c.schedule.hint = flag();
     return c;
   }
   Gemm gemm() {
     Gemm g;
     g.a = id(), g.b = id(), g.c = id();
     g.transpose_a = flag(), g.transpose_b = flag(), g.clear = flag();
+    GemmSchedule& s = g.schedule;
+    for (int* value : {&s.m, &s.n, &s.k, &s.k_pack, &s.waves_m, &s.waves_n}) *value = id();
+    s.hint = flag();
     return g;
   }
   Map map() {
@@ -388,6 +409,7 @@ class Decoder {
     f.from = expr(), f.to = expr(), f.step = expr();
     f.kind = r_.enumeration(tile::For::Kind::pipelined);
     f.stages = id();
+    f.hint = flag();
     f.body = body(depth + 1);
     return f;
   }

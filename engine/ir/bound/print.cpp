@@ -34,13 +34,33 @@ std::string list_text(const Extents& list, const std::vector<Symbol>& symbols) {
   return text + "]";
 }
 
+std::string pair_text(const char* what, int a, int b) {
+  return a == 0 && b == 0 ? "" : std::string(" ") + what + " " + std::to_string(a) + "x" + std::to_string(b);
+}
+
+std::string schedule_text(const LaunchSchedule& s) {
+  const std::string order = s.order.panel == 0 ? ""
+                                               : " panels of " + std::to_string(s.order.panel) + " along " +
+                                                     (s.order.along_y ? "y" : "x");
+  const std::string text = order + pair_text("waves", s.waves_m, s.waves_n);
+  return text.empty() ? "" : text + (s.hint ? " (a hint)" : "");
+}
+
+std::string schedule_text(const GemmSchedule& s) {
+  std::string text = pair_text("instruction", s.m, s.n);
+  if (s.k > 0) text += (text.empty() ? " instruction 0x0x" : "x") + std::to_string(s.k);
+  if (s.k_pack > 0) text += " k-pack " + std::to_string(s.k_pack);
+  text += pair_text("waves", s.waves_m, s.waves_n);
+  return text.empty() ? "" : " by" + text + (s.hint ? " (a hint)" : "");
+}
+
 class Printer {
  public:
   Printer(const Program& program, const Launch& launch) : program_(program), launch_(launch) {}
 
   std::string launch_text(std::size_t number) {
     text_ = "launch " + std::to_string(number) + " grid " + list_text(launch_.grid, program_.symbols) + " threads " +
-            std::to_string(launch_.threads) + "\n";
+            std::to_string(launch_.threads) + schedule_text(launch_.schedule) + "\n";
     for (std::size_t i = 0; i < launch_.tiles.size(); ++i) {
       const auto& t = launch_.tiles[i];
       text_ += "  " + std::string(space_name(t.space)) + " " + or_number(t.name, 't', static_cast<std::int64_t>(i)) +
@@ -121,10 +141,17 @@ class Printer {
   }
 
   void line(int depth, const std::string& text) {
-    text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + "\n";
+    text_ += std::string(2 * static_cast<std::size_t>(depth), ' ') + text + turn_text() + "\n";
+    turn_ = {};
+  }
+  // Of the statement whose first line this is.
+  std::string turn_text() const {
+    return (turn_.position >= 0 ? " at " + std::to_string(turn_.position) : "") +
+           (turn_.stage >= 0 ? " stage " + std::to_string(turn_.stage) : "");
   }
   void body(const Body& statements, int depth) {
     for (const auto& s : statements) {
+      turn_ = s.turn;
       const auto at = statements_.size(), begin = text_.size() + 2 * static_cast<std::size_t>(depth);
       statements_.push_back({s.pointer, ""});
       std::visit([&](const auto& node) { write(node, depth); }, s.node);
@@ -136,12 +163,13 @@ class Printer {
     if (c.fill) text += " fill " + expr(*c.fill);
     for (std::size_t i = 0; i < c.limit.size(); ++i)
       if (c.limit[i]) text += " limit " + std::to_string(i) + ": " + expr(*c.limit[i]);
+    if (c.schedule.vector_bytes > 0) text += " by " + std::to_string(c.schedule.vector_bytes) + " bytes";
     line(depth, text);
   }
   void write(const Fill& f, int depth) { line(depth, "fill " + tile(f.tile) + " = " + expr(*f.value)); }
   void write(const Gemm& g, int depth) {
     line(depth, "gemm " + tile(g.c) + (g.clear ? " = " : " += ") + tile(g.a) + (g.transpose_a ? "^T" : "") + " * " +
-                    tile(g.b) + (g.transpose_b ? "^T" : ""));
+                    tile(g.b) + (g.transpose_b ? "^T" : "") + schedule_text(g.schedule));
   }
   void write(const Map& m, int depth) {
     std::string text = "map";
@@ -190,6 +218,7 @@ class Printer {
   const Launch& launch_;
   std::string text_;
   std::vector<StatementText> statements_;
+  Turn turn_;  // of the statement that is being printed, until its first line is
 };
 
 std::string symbol_line(const Symbol& s, std::size_t number) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/bytes.hpp"
+#include "engine/ir/bound/schedule.hpp"
 #include "engine/ir/tile/expression.hpp"
 #include "engine/ir/tile/program.hpp"
 #include "engine/ir/types.hpp"
@@ -138,11 +139,13 @@ struct Copy {
   std::vector<std::int64_t> shape;           // extents of the ranged axes
   ExprPtr fill;                              // value for reads outside the tensor, in from's dtype
   std::vector<ExprPtr> limit;                // per ranged axis of the tensor side, null: the tensor's extent
+  CopySchedule schedule;
 };
 struct Fill { int tile = 0; ExprPtr value; };
 struct Gemm {                                // c[m,n] += Σk a·b ; clear: c = …
   int a = 0, b = 0, c = 0;                   // tiles
   bool transpose_a = false, transpose_b = false, clear = false;
+  GemmSchedule schedule;
 };
 struct MapItem {
   int let = -1;                              // variable id, or
@@ -167,6 +170,7 @@ struct For {
   ExprPtr from, to, step;                    // step: a positive integer constant
   tile::For::Kind kind = tile::For::Kind::serial;
   int stages = 0;                            // 0: lowering's choice
+  bool hint = false;                         // of the turns of the body's statements
   Body body;
 };
 struct If { ExprPtr condition; Body then, otherwise; };  // condition uniform over the block
@@ -175,11 +179,13 @@ struct Let { int var = 0; ExprPtr value; };              // uniform over the blo
 struct Stmt {
   std::string pointer;                       // into the tile program; for diagnostics only, not part of the key
   std::variant<Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let> node;
+  Turn turn;                                 // in the loop whose body it stands in
 };
 
 struct Launch {
   Extents grid;                              // three entries, x y z, each >= 0 (0: nothing runs)
   int threads = 0;                           // as the program asks; lowering may need fewer
+  LaunchSchedule schedule;
   std::vector<Tile> tiles;                   // ids are positions
   std::vector<Variable> variables;
   Body body;

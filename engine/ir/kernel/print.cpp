@@ -80,7 +80,8 @@ class Printer {
 
   std::string order() const {
     std::string text;
-    if (launch_.order.group != 1) text += " order groups(" + std::to_string(launch_.order.group) + ")";
+    if (launch_.order.columns) text += " order columns(" + std::to_string(launch_.order.group) + ")";
+    else if (launch_.order.group != 1) text += " order groups(" + std::to_string(launch_.order.group) + ")";
     if (launch_.order.xcds != 1) text += " xcds(" + std::to_string(launch_.order.xcds) + ")";
     return text;
   }

@@ -144,7 +144,8 @@ struct Role {            // a named group of waves
   Body body;
 };
 
-struct BlockOrder { int group = 1; int xcds = 1; };  // rows of blocks grouped; blocks dealt over XCDs
+// Rows of blocks grouped (columns, with `columns`); blocks dealt over XCDs. On the host the device walks the grid so.
+struct BlockOrder { std::int64_t group = 1; int xcds = 1; bool columns = false; };
 
 struct Launch {
   std::string symbol;                     // "<program>_<index>"

@@ -73,6 +73,29 @@ struct Region {
   std::vector<AxisIndex> at;                  // empty: the whole of a tile
 };
 
+// Schedules: how lowering is to do it; what a program means is the same without. Absent values are lowering's choice.
+// With `hint` what cannot be honoured is told by `explain`; otherwise it is a mistake.
+struct LaunchSchedule {
+  Text panel;                                 // rows (columns) of blocks that are walked together
+  bool along_y = false;                       // panels of columns, walked along y; else of rows, along x
+  std::vector<Text> waves;                    // of each gemm that does not say otherwise
+  bool hint = false;
+};
+struct CopySchedule {
+  Text vector_bytes;                          // of the widest access to memory
+  bool hint = false;
+};
+struct GemmSchedule {
+  std::vector<Text> instruction;              // m, n and, if given, k of the matrix instruction
+  Text k_pack;                                // instructions that one read of an operand feeds
+  std::vector<Text> waves;                    // along m and n
+  bool hint = false;
+};
+struct LoopSchedule {
+  std::vector<Text> order, stage;             // by statement of the body; absent entries are lowering's choice
+  bool hint = false;
+};
+
 struct Stmt;
 using Body = std::vector<Stmt>;
 
@@ -87,11 +110,13 @@ struct Copy {
   Region from, to;
   Text fill;                                  // value of reads outside; absent: 0
   std::vector<Text> limit;                    // per ranged axis of the tensor side: sequence end inside it; empty: the extent
+  CopySchedule schedule;
 };
 struct Fill { std::string tile; Text value; };
 struct Gemm {
   std::string a, b, c;
   Text transpose_a, transpose_b, clear;       // booleans, absent: false
+  GemmSchedule schedule;
 };
 enum class AtomicOp : std::uint8_t { none, add, max, min, bit_or, bit_and, bit_xor, exchange, cas };
 const char* atomic_op_name(AtomicOp op);      // "add", "or"; "" for none
@@ -130,6 +155,7 @@ struct For {
   Text from, to, step;                        // from absent: 0; step absent: 1; step > 0
   enum class Kind : std::uint8_t { serial, unrolled, pipelined } kind = Kind::serial;
   Text stages;                                // pipelined: number of buffers of the loop's shared tiles; absent: lowering's choice
+  LoopSchedule schedule;
   Body body;
 };
 struct If { Text condition; Body then, otherwise; };
@@ -146,6 +172,7 @@ struct Launch {
   std::string pointer;
   std::vector<Text> grid;                     // 1 to 3, x first
   Text threads;                               // computing threads a block
+  LaunchSchedule schedule;
   Body body;
 };
 

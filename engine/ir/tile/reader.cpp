@@ -2,6 +2,7 @@
 
 #include "engine/ir/tile/declaration_order.hpp"
 #include "engine/ir/tile/nearest_name.hpp"
+#include "engine/ir/tile/schedule_reader.hpp"
 #include "engine/ir/tile/statement_reader.hpp"
 #include "engine/ir/tile/verifier.hpp"
 
@@ -167,14 +168,15 @@ Workspace read_workspace(ReadContext& context, const JsonNode& node, const std::
   return workspace;
 }
 
-Launch read_launch(ReadContext& context, const JsonNode& node, const std::string& pointer) {
+Launch read_launch(ReadContext& context, const JsonNode& node, const std::string& pointer,
+                   const LaunchSchedule& of_program) {
   Launch launch;
   launch.pointer = pointer;
   FieldReader fields(context, node, pointer, "a launch");
   launch.grid = fields.texts("grid", 3);
   launch.threads = fields.text("threads");
   fields.not_yet("resident", "a resident launch");
-  fields.not_yet("schedule", "a schedule on a launch");
+  launch.schedule = with_defaults(read_launch_schedule(context, fields, "a launch's schedule"), of_program);
   if (const JsonNode* body = fields.required("body")) launch.body = read_body(context, *body, fields.pointer("body"));
   fields.finish();
   return launch;
@@ -199,12 +201,14 @@ void read_list_fields(ReadContext& context, FieldReader& fields, Program& progra
       program.workspace.push_back(
           read_workspace(context, workspace->items[i], pointer_to(fields.pointer("workspace"), i)));
   }
+  const LaunchSchedule schedule = read_launch_schedule(context, fields, "a program's schedule");
   if (const JsonNode* launches = fields.required("launches")) {
     if (launches->kind != JsonNode::Kind::array || launches->items.empty() || launches->items.size() > launches_max)
       context.mistake(fields.pointer("launches"), "'launches' is an array of launches", "1 to 64 launches",
                       describe(*launches));
     for (std::size_t i = 0; i < launches->items.size() && i < launches_max; ++i)
-      program.launches.push_back(read_launch(context, launches->items[i], pointer_to(fields.pointer("launches"), i)));
+      program.launches.push_back(
+          read_launch(context, launches->items[i], pointer_to(fields.pointer("launches"), i), schedule));
   }
 }
 
@@ -229,7 +233,6 @@ void read_top(ReadContext& context, const JsonNode& root, Program& program) {
                      });
   }
   read_list_fields(context, fields, program);
-  fields.not_yet("schedule", "a schedule");
   fields.finish();
 }
 

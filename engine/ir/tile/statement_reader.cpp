@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/ir/tile/nearest_name.hpp"
+#include "engine/ir/tile/schedule_reader.hpp"
 
 namespace kiln::tile {
 namespace {
@@ -95,11 +96,11 @@ Copy read_copy(ReadContext& context, FieldReader& fields) {
       copy.limit.push_back(none ? Text{} : read_text(context, limit->items[i], place));
     }
   }
-  fields.not_yet("schedule", "a schedule on copy");
+  copy.schedule = read_copy_schedule(context, fields);
   return copy;
 }
 
-Gemm read_gemm(FieldReader& fields) {
+Gemm read_gemm(ReadContext& context, FieldReader& fields) {
   Gemm gemm;
   gemm.a = fields.name("a");
   gemm.b = fields.name("b");
@@ -107,8 +108,9 @@ Gemm read_gemm(FieldReader& fields) {
   gemm.transpose_a = fields.text_or_absent("transpose_a");
   gemm.transpose_b = fields.text_or_absent("transpose_b");
   gemm.clear = fields.text_or_absent("clear");
-  for (const char* later : {"precision", "scale_a", "scale_b", "accumulate", "schedule"})
+  for (const char* later : {"precision", "scale_a", "scale_b", "accumulate"})
     fields.not_yet(later, std::string("gemm's '") + later + "'");
+  gemm.schedule = read_gemm_schedule(context, fields);
   return gemm;
 }
 
@@ -210,8 +212,8 @@ For read_for(ReadContext& context, FieldReader& fields) {
   loop.stages = fields.text_or_absent("stages");
   if (loop.stages && loop.kind != For::Kind::pipelined)
     context.mistake(fields.pointer("stages"), "only a pipelined loop has stages", "\"kind\": \"pipelined\"", "");
-  fields.not_yet("schedule", "a schedule on for");
   if (const JsonNode* body = fields.required("body")) loop.body = read_body(context, *body, fields.pointer("body"));
+  read_loop_schedule(context, fields, loop);
   return loop;
 }
 
@@ -240,7 +242,7 @@ void read_operation(ReadContext& context, FieldReader& fields, const std::string
     fill.value = fields.text("value");
     stmt.node = std::move(fill);
   }
-  if (op == "gemm") stmt.node = read_gemm(fields);
+  if (op == "gemm") stmt.node = read_gemm(context, fields);
   if (op == "map") stmt.node = read_map(context, fields);
   if (op == "reduce") stmt.node = read_reduce(fields);
   if (op == "scan") stmt.node = read_scan(fields);

@@ -106,6 +106,8 @@ class NameVerifier {
     for (const auto& launch : program.launches) {
       expressions(launch.grid, Place::compile);
       expression(launch.threads, Place::compile);
+      expression(launch.schedule.panel, Place::compile);
+      expressions(launch.schedule.waves, Place::compile);
       body(launch.body, 0);
     }
   }
@@ -312,6 +314,7 @@ class NameVerifier {
     region(copy.to);
     expression(copy.fill, Place::uniform);
     expressions(copy.limit, Place::uniform);
+    expression(copy.schedule.vector_bytes, Place::compile);
   }
   void statement(const Stmt& stmt, const Fill& fill) {
     tile(fill.tile, stmt.pointer + "/tile");
@@ -322,6 +325,8 @@ class NameVerifier {
     tile(gemm.b, stmt.pointer + "/b");
     tile(gemm.c, stmt.pointer + "/c");
     for (const auto* flag : {&gemm.transpose_a, &gemm.transpose_b, &gemm.clear}) expression(*flag, Place::compile);
+    for (const auto* texts : {&gemm.schedule.instruction, &gemm.schedule.waves}) expressions(*texts, Place::compile);
+    expression(gemm.schedule.k_pack, Place::compile);
   }
   void statement(const Stmt& stmt, const Reduce& reduce) {
     tile(reduce.from, stmt.pointer + "/from");
@@ -336,6 +341,7 @@ class NameVerifier {
     expression(loop.to, Place::uniform);
     expression(loop.step, Place::compile);
     expression(loop.stages, Place::compile);
+    for (const auto* texts : {&loop.schedule.order, &loop.schedule.stage}) expressions(*texts, Place::compile);
     const std::size_t mark = declared_.size();
     declare(loop.var, {NameKind::loop, 0}, stmt.pointer + "/var");
     body(loop.body, depth_ + 1);

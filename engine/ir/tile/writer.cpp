@@ -65,6 +65,7 @@ class ProgramWriter {
       json_.open('{');
       fields("grid", launch.grid);
       field("threads", launch.threads);
+      schedule(launch.schedule);
       body("body", launch.body);
       json_.close('}');
     }
@@ -218,6 +219,28 @@ class ProgramWriter {
     json_.close(']');
   }
 
+  void open_schedule() {
+    json_.key("schedule");
+    json_.open('{');
+  }
+  void close_schedule(bool hint) {
+    flag("hint", hint);
+    json_.close('}');
+  }
+  void schedule(const LaunchSchedule& asked) {
+    if (!asked.panel && asked.waves.empty()) return;
+    open_schedule();
+    if (asked.panel) {
+      json_.key("block_order");
+      json_.open('{');
+      field("panel", asked.panel);
+      if (asked.along_y) field("along", "y");
+      json_.close('}');
+    }
+    fields("waves", asked.waves);
+    close_schedule(asked.hint);
+  }
+
   void statement(const Alloc& alloc) {
     field("op", "alloc");
     field("name", alloc.name);
@@ -239,6 +262,10 @@ class ProgramWriter {
     field("to", region_text(copy.to));
     field("fill", copy.fill);
     fields("limit", copy.limit);
+    if (!copy.schedule.vector_bytes) return;
+    open_schedule();
+    field("vector_bytes", copy.schedule.vector_bytes);
+    close_schedule(copy.schedule.hint);
   }
   void statement(const Fill& fill) {
     field("op", "fill");
@@ -253,6 +280,13 @@ class ProgramWriter {
     field_unless("transpose_a", gemm.transpose_a, "false");
     field_unless("transpose_b", gemm.transpose_b, "false");
     field_unless("clear", gemm.clear, "false");
+    const GemmSchedule& asked = gemm.schedule;
+    if (asked.instruction.empty() && !asked.k_pack && asked.waves.empty()) return;
+    open_schedule();
+    fields("instruction", asked.instruction);
+    field("k_pack", asked.k_pack);
+    fields("waves", asked.waves);
+    close_schedule(asked.hint);
   }
   void statement(const Map& map) {
     field("op", "map");
@@ -304,6 +338,12 @@ class ProgramWriter {
     field_unless("step", loop.step, "1");
     if (loop.kind != For::Kind::serial) field("kind", kinds[static_cast<int>(loop.kind)]);
     field("stages", loop.stages);
+    if (!loop.schedule.order.empty() || !loop.schedule.stage.empty()) {
+      open_schedule();
+      fields("order", loop.schedule.order);
+      fields("stage", loop.schedule.stage);
+      close_schedule(loop.schedule.hint);
+    }
     body("body", loop.body);
   }
   void statement(const If& branch) {

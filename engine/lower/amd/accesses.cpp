@@ -187,7 +187,8 @@ TensorSide tensor_access(const Subject& subject, const Facts& facts, const bound
   const Interval span = interval_of(bound::elements_span(tensor), facts);
   const bool fits_buffer = span.hi > 0 && span.hi * bytes < (std::int64_t(1) << 31);
   if (side.load && fits_buffer && fills_zero(copy.fill)) side.addressing = kernel::Addressing::buffer;
-  int vector = std::max(1, 16 / bytes);
+  const int widest = copy.schedule.vector_bytes > 0 ? copy.schedule.vector_bytes : 16;
+  int vector = std::max(1, widest / bytes);
   while (vector > 1 && vector * bytes > tensor.align_bytes) vector /= 2;
   int memory = -1;
   std::size_t ranged = 0;

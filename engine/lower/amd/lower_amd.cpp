@@ -42,8 +42,9 @@ double score(const Subject& subject, const Plan& plan) {
 std::vector<Strategy> strategies(const Subject& subject) {
   if (!has_gemm(subject)) return {Strategy{}};
   std::vector<Strategy> list;
-  for (const int rows : {32, 16}) {
-    if (rows == 32 && subject.target.family == target::Family::rdna) continue;
+  const int asked = rows_asked(subject);  // then there is no other to try
+  for (const int rows : asked > 0 ? std::vector{asked} : std::vector{32, 16}) {
+    if (asked == 0 && rows == 32 && subject.target.family == target::Family::rdna) continue;
     list.push_back({rows, true, true});
     list.push_back({rows, false, true});
     list.push_back({rows, false, false});
@@ -91,6 +92,8 @@ void explain_plan(const Subject& subject, const Plan& plan, Lowered& report) {
     const GemmPlan& made = plan.gemms.at(site.stmt);
     const std::string name = subject.tile(gemm->c).name + " += " + subject.tile(gemm->a).name + " * " +
         subject.tile(gemm->b).name;
+    if (!made.honoured.empty()) say("schedule", name, made.honoured + ", as asked");
+    if (!made.left_out.empty()) say("schedule", name, "hint not honoured: " + made.left_out);
     if (!made.instruction) {
       say("anchor", name, "vector unit: " + made.why_not);
       continue;
@@ -189,18 +192,6 @@ Error too_deep(const Subject& subject) {
   return error;
 }
 
-// Blocks that are neighbours in a group of rows share operands in the L2; blocks are dealt over the chip's XCDs in
-// turn.
-kernel::BlockOrder order_of(const Subject& subject) {
-  kernel::BlockOrder order;
-  const Facts facts(subject.launch.grid, subject.program.symbols);
-  if (!has_gemm(subject) || subject.launch.grid.size() != 3) return order;
-  if (facts.grid(0) < 4 || facts.grid(1) < 4 || !subject.launch.grid[2].is(1)) return order;
-  order.group = 8;
-  if (subject.target.arch == "gfx942" || subject.target.arch == "gfx950") order.xcds = 8;
-  return order;
-}
-
 Result<kernel::Launch> lower_launch(const Subject& subject, Plan plan, Lowered& report) {
   KILN_CHECK(choose_shared_layouts(subject, plan));
   Builder builder(subject, plan, report);
@@ -216,7 +207,7 @@ Result<kernel::Launch> lower_launch(const Subject& subject, Plan plan, Lowered& 
   if (launch.lds_bytes > subject.target.lds_bytes) return too_large(launch, subject);
   const int barriers = place_barriers(launch);
   if (barriers < 0) return too_deep(subject);
-  launch.order = order_of(subject);
+  KILN_TRY(launch.order, block_order(subject, report));
   if (has_gemm(subject) && subject.target.family == target::Family::cdna) {
     const int own = std::max(1, plan.waves / subject.target.simds);
     if (own == 1 && plan.cost.registers < 220 &&

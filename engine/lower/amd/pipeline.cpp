@@ -141,6 +141,7 @@ Status Builder::translate_for(const bound::For& loop, kernel::Body& to) {
   const Facts before = facts;
   const bool runs = end.lo > from.hi;
   if (runs_once(loop)) {
+    if (has_turns(loop)) decide("schedule", "loop " + out.variables[loop.var].name, "runs once: nothing to overlap");
     facts.set_let(loop.var, *loop.from);
     emit(to, kernel::Let{loop.var, uniform(loop.from, to)}, "the loop runs once");
     KILN_CHECK(translate(loop.body, to));
@@ -153,13 +154,14 @@ Status Builder::translate_for(const bound::For& loop, kernel::Body& to) {
                                              std::to_string(loop.stages) + " stages (" + pointer +
                                              "); 1, 2 or none given");
   }
-  if (loop.kind == tile::For::Kind::pipelined && loop.stages != 1) {
+  if (loop.kind == tile::For::Kind::pipelined) {
     std::vector<bool> inner;
     mark_variables(loop.body, inner);
-    std::vector<const bound::Stmt*> prefetched;
+    std::vector<const bound::Stmt*> able;
     for (std::size_t i = 0; i < loop.body.size(); ++i) {
-      if (can_prefetch(*this, loop, i, inner)) prefetched.push_back(&loop.body[i]);
+      if (loop.stages != 1 && can_prefetch(*this, loop, i, inner)) able.push_back(&loop.body[i]);
     }
+    KILN_TRY(const auto prefetched, prefetched_copies(subject, loop, able, report));
     if (!prefetched.empty()) {
       if (runs) return translate_pipelined(loop, prefetched, to);
       kernel::If guard;

@@ -50,6 +50,8 @@ struct GemmPlan {
   layout::RegLayout result;      // [m, n]
   OperandPlan a, b;
   bool read_ahead = false;       // the next slice is read under this one's products
+  // What the program asked for: words about what is honoured, and about hints that are not.
+  std::string honoured, left_out;
 };
 
 struct TilePlan {
@@ -112,6 +114,38 @@ const Node* node_of(const bound::Stmt& stmt) { return std::get_if<Node>(&stmt.no
 bound::Program with_full_regions(bound::Program program);
 // Every statement with its facts.
 Subject survey(const bound::Program& program, const bound::Launch& launch, const target::Target& target);
+// schedule.cpp: what the program asks of a gemm, its launch's waves where it says nothing itself.
+struct Asked {
+  int m = 0, n = 0, k = 0, k_pack = 0;  // 0: lowering's choice
+  int waves_m = 0, waves_n = 0;
+  bool hint = false, waves_hint = false;
+  std::string pointer, waves_pointer;   // of the schedules
+  [[nodiscard]] bool takes(const target::MatrixInstruction& one) const {
+    return (m == 0 || m == one.m) && (n == 0 || n == one.n) && (k == 0 || k == one.k);
+  }
+  [[nodiscard]] bool takes(const kernel::WaveGrid& grid) const {
+    return (waves_m == 0 || waves_m == 1 << grid.m_bits) && (waves_n == 0 || waves_n == 1 << grid.n_bits);
+  }
+  [[nodiscard]] bool any_instruction() const { return m > 0 || n > 0 || k > 0; }
+  [[nodiscard]] bool any_waves() const { return waves_m > 0 || waves_n > 0; }
+  [[nodiscard]] bool any() const { return any_instruction() || any_waves() || k_pack > 0; }
+  // "instruction 16x16, waves 2x*, k-pack 2"
+  [[nodiscard]] std::string text() const;
+};
+Asked asked_of(const Subject& subject, const bound::Stmt& stmt, const bound::Gemm& gemm);
+// The error of a schedule that cannot be honoured, located at `pointer`.
+Error not_honoured(std::string pointer, std::string message, std::string expected, std::string found,
+                   std::string hint = "");
+// The rows of the instructions that all gemms ask for; 0: not all do, or not the same.
+int rows_asked(const Subject& subject);
+// The copies that a pipelined loop does an iteration ahead, in their order, of those that it could (`able`, in the
+// program's order), by the turns of its statements. Errors: unsupported.
+Result<std::vector<const bound::Stmt*>> prefetched_copies(const Subject& subject, const bound::For& loop,
+                                                          const std::vector<const bound::Stmt*>& able, Lowered& report);
+// Whether statements of the loop have turns.
+bool has_turns(const bound::For& loop);
+// The launch's order of blocks. Errors: unsupported.
+Result<kernel::BlockOrder> block_order(const Subject& subject, Lowered& report);
 // anchor.cpp: matrix instruction and wave grid of each gemm; waves of the block. Errors: unsupported.
 Status anchor(const Subject& subject, Plan& plan);
 // propagate.cpp: layouts of all fragments, operands of gemms. Errors: unsupported.

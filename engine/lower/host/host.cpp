@@ -1,5 +1,8 @@
 #include "engine/lower/host/host.hpp"
 
+#include <algorithm>
+
+#include "engine/lower/host/schedule.hpp"
 #include "engine/lower/host/statements.hpp"
 #include "engine/lower/host/tiles.hpp"
 #include "engine/lower/host/unbuilt.hpp"
@@ -31,6 +34,8 @@ Result<kernel::Launch> lower_launch(const bound::Program& program, std::size_t n
   kernel::Launch out;
   out.symbol = program.name + "_" + std::to_string(number);
   out.grid = launch.grid;
+  out.order.group = std::max<std::int64_t>(1, launch.schedule.order.panel);
+  out.order.columns = launch.schedule.order.along_y;
   out.threads = out.wave = target.wave;
   out.variables = launch.variables;
   for (std::size_t id = 0; id < launch.tiles.size(); ++id) {
@@ -49,6 +54,7 @@ Result<kernel::Launch> lower_launch(const bound::Program& program, std::size_t n
           "make the block's tunables smaller", ""}});
   }
   describe_tiles(launch, out, lowered);
+  describe_schedule(launch, lowered.decisions);
   return out;
 }
 

@@ -67,7 +67,9 @@ std::span<std::uint8_t> bytes_of(std::vector<std::int32_t>& values) {
 TEST(HipKernel, BlockOrdersArePermutations) {
   const struct { std::int64_t nx, ny, nz; BlockOrder order;
   } cases[] = {{5, 7, 1, {1, 1}}, {5, 7, 2, {4, 1}}, {4, 8, 1, {4, 8}}, {5, 7, 1, {3, 8}},
-               {3, 2, 1, {8, 8}}, {1, 9, 1, {4, 4}}, {9, 1, 1, {4, 2}}, {13, 11, 1, {1, 8}}};
+               {3, 2, 1, {8, 8}}, {1, 9, 1, {4, 4}}, {9, 1, 1, {4, 2}}, {13, 11, 1, {1, 8}},
+               {5, 7, 1, {1, 1, true}}, {5, 7, 2, {4, 1, true}}, {8, 4, 1, {4, 8, true}}, {7, 5, 1, {3, 8, true}},
+               {2, 3, 1, {8, 8, true}}, {9, 1, 1, {4, 4, true}}, {1, 9, 1, {4, 2, true}}};
   for (const auto& one : cases) {
     Launch launch;
     launch.grid = {one.nx, one.ny, one.nz};
@@ -98,7 +100,8 @@ TEST(HipKernel, BlockOrdersArePermutations) {
     std::vector<std::int32_t> values(one.nz * one.ny * one.nx * 64, 0);
     run_text(program, {bytes_of(values)});
     EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](std::int32_t v) { return v == 1; }))
-        << one.nx << "x" << one.ny << " group " << one.order.group << " xcds " << one.order.xcds;
+        << one.nx << "x" << one.ny << " group " << one.order.group << " xcds " << one.order.xcds
+        << (one.order.columns ? " columns" : "");
   }
 }
 

@@ -146,8 +146,8 @@ TEST(Reader, NumbersKeepTheirKind) {
 TEST(Reader, LaterPartsOfTheDesignSaySo) {
   expect_mistakes(
       R"json({"kiln": "tile/1", "name": "a", "symbols": {"M": {"dynamic": "yes"}}, "params": [],
-      "schedule": {},
-      "launches": [{"grid": [1], "threads": 1, "resident": true, "schedule": {}, "body": [
+      "schedule": {"cluster": [2, 1]},
+      "launches": [{"grid": [1], "threads": 1, "resident": true, "schedule": {"wave_roles": []}, "body": [
         {"op": "while"}, {"op": "print"}, {"op": "assert"},
         {"op": "alloc", "name": "t", "space": "fragment", "dtype": "f32", "shape": [4, 4]},
         {"op": "alloc", "name": "r", "space": "fragment", "dtype": "f32", "shape": [4]},
@@ -155,9 +155,9 @@ TEST(Reader, LaterPartsOfTheDesignSaySo) {
         {"op": "reduce", "kind": "max", "from": "t", "to": "r", "axis": 0, "nan": "ignore"}
       ]}, {"grid": [1], "threads": 1, "body": []}]})json",
       {{"/symbols/M/dynamic", "true or false"},
-       {"/schedule", "not yet"},
+       {"/schedule/cluster", "not yet"},
        {"/launches/0/resident", "not yet"},
-       {"/launches/0/schedule", "not yet"},
+       {"/launches/0/schedule/wave_roles", "not yet"},
        {"/launches/0/body/0/op", "not yet"},
        {"/launches/0/body/1/op", "not yet"},
        {"/launches/0/body/2/op", "not yet"},

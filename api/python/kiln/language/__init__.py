@@ -29,6 +29,7 @@ from ._functions_triton import *  # noqa: F401,F403
 from ._functions_triton import __all__ as _functions_triton
 from ._kernel import CompiledKernel, Kernel, client, compile, kernel, use_client
 from ._options import option, when
+from ._schedule import block_order
 from ._settings import *  # noqa: F401,F403
 from ._settings import __all__ as _settings
 from ._types import DTYPES, BlockLayout, Buffer, DType, Swizzle, Symbol, constexpr
@@ -58,5 +59,5 @@ def jit(function=None, **options):  # type: ignore[no-untyped-def]
 
 __all__ = ["BlockLayout", "Buffer", "CompiledKernel", "Config", "DType", "Kernel", "KernelError", "Place", "Swizzle", "Symbol", "autotune", "bfloat16", "bool_", "client", "compile",
            "constexpr", "dtype", "dynamic", "float16", "float32", "float64", "int1", "int16", "int32", "int64", "int8", "jit", "kernel", "option", "program",
-           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", "when", *_settings, *_functions,
+           "symbol", "uint16", "uint32", "uint64", "uint8", "use_client", "when", "block_order", *_settings, *_functions,
            *_functions_elementwise, *_functions_reductions, *_functions_triton]

@@ -41,6 +41,7 @@ class Launch:
     def __init__(self) -> None:
         self.grid: List[str] = []
         self.threads = ""
+        self.schedule: Dict[str, Any] = {}
         self.allocs: List[Dict[str, Any]] = []
         self.body: List[Dict[str, Any]] = []
 
@@ -233,6 +234,7 @@ class Builder:
             program["constraints"] = self.constraints
         program["launches"] = [
             {"grid": launch.grid, "threads": launch.threads,
+             **({"schedule": launch.schedule} if launch.schedule else {}),
              "body": [self._clean(s, "/launches/%d/body/%d" % (n, i), places) for i, s in enumerate(launch.allocs + launch.body)]}
             for n, launch in enumerate(self.launches)]
         return program, places

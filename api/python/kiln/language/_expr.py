@@ -285,11 +285,12 @@ class Region:
 class Dot:
     """A matrix product that has not been put anywhere yet."""
 
-    __slots__ = ("a", "b", "transpose_a", "transpose_b", "shape", "dtype", "added")
+    __slots__ = ("a", "b", "transpose_a", "transpose_b", "shape", "dtype", "added", "schedule")
 
-    def __init__(self, a: Tile, b: Tile, transpose_a: bool, transpose_b: bool, shape: Tuple[Dim, ...], dtype: str, added: Any = None) -> None:
+    def __init__(self, a: Tile, b: Tile, transpose_a: bool, transpose_b: bool, shape: Tuple[Dim, ...], dtype: str,
+                 added: Any = None, schedule: Any = None) -> None:
         self.a, self.b, self.transpose_a, self.transpose_b = a, b, transpose_a, transpose_b
-        self.shape, self.dtype, self.added = shape, dtype, added
+        self.shape, self.dtype, self.added, self.schedule = shape, dtype, added, schedule
 
 
 class Transposed:

@@ -11,6 +11,7 @@ from ._branches import Branches
 from ._expr import ELEMENT, BlockPointer, Expr, Param, Pointer, Tile, Transposed, index_expr, mentions
 from ._memory import MapScope, describe
 from ._predication import declared
+from ._turns import Turns
 
 
 class Range:
@@ -19,10 +20,12 @@ class Range:
     Attributes:
         kind: ``serial``, ``pipelined``, ``unrolled``, or ``now`` for loops that are run while the kernel is read.
         stages: of a pipelined loop, None for lowering's choice.
+        turns: when the statements of its body have their turn, None for lowering's choice.
     """
 
-    def __init__(self, start: Any, stop: Any, step: Any, kind: str = "serial", stages: Optional[int] = None) -> None:
-        self.start, self.stop, self.step, self.kind, self.stages = start, stop, step, kind, stages
+    def __init__(self, start: Any, stop: Any, step: Any, kind: str = "serial", stages: Optional[int] = None,
+                 turns: Optional[Turns] = None) -> None:
+        self.start, self.stop, self.step, self.kind, self.stages, self.turns = start, stop, step, kind, stages, turns
 
 
 class Parallel:
@@ -102,21 +105,33 @@ class Loops(Branches):
         statement["body"] = body
         self.builder.emit(statement)
         self.builder.open(body)
-        self._body(node, [(node.target, index)])
+        origins: List[int] = []  # of the body's statements: which of the source's each comes from
+
+        def in_parts() -> None:
+            for number, part in enumerate(node.body):
+                self.block([part])
+                origins.extend([number] * (len(body) - len(origins)))
+
+        self._body(node, [(node.target, index)], in_parts if over.turns is not None else None)
         self.builder.close()
         if over.kind == "serial" and any(s["op"] == "gemm" for s in body):
             statement["kind"] = "pipelined"  # changes no meaning, and lets lowering fetch ahead
+        if over.turns is not None and body:
+            statement.update(over.turns.schedule(origins))
         self._leave(node, before, lambda: binary("max", ceildiv(binary("-", high, low), step), 0), body, variable)
         if not body:
             body.append({"op": "sync"})
 
-    def _body(self, node: ast.For, indices: List[Tuple[ast.AST, Expr]]) -> None:
+    def _body(self, node: ast.For, indices: List[Tuple[ast.AST, Expr]], read: Optional[Callable[[], None]] = None) -> None:
         """Reads an iteration that is one of many: nothing leaves it."""
         frame = self.frame
         stays, frame.stays = frame.stays, True
         for target, index in indices:
             self.bind(target, index)
-        self.block(node.body)
+        if read is None:
+            self.block(node.body)
+        else:
+            read()
         frame.stays = stays
 
     def _enter(self, node: ast.For, low: Expr, index: Expr, step: Expr) -> Dict[str, Any]:

@@ -9,6 +9,8 @@ from ._expr import STATIC, Expr, Param, Tile, index_expr
 from ._loops import Parallel, Range
 from ._memory import describe
 from ._operations import OPERATIONS, alloc, dtype_name, operation
+from ._schedule import set_block_order
+from ._turns import Turns
 from ._types import DTYPES
 
 Reader = Any  # kiln.tilelang's, which knows what these need
@@ -229,8 +231,9 @@ def _pipelined(
     for word, hint in (("order", order), ("stage", stage)):
         if hint is not None and not (isinstance(hint, (list, tuple)) and all(isinstance(n, int) for n in hint)):
             raise Mistake("%s=%r is no list of whole numbers" % (word, hint), "one number a statement of the loop")
+    turns = Turns(order or None, stage or None, group or None) if order or stage else None
     return Range(
-        *_ends(start, stop), kind="pipelined", stages=min(num_stages, 2) or None
+        *_ends(start, stop), kind="pipelined", stages=min(num_stages, 2) or None, turns=turns
     )  # lowering fetches one iteration ahead at most
 
 
@@ -268,7 +271,15 @@ def _persistent(t: Reader, domain: Any, wave_size: Any, index: Any, group_size: 
     return Decoded([t.operand(n) for n in domain], index, t.operand(wave_size), total)
 
 
-# -- hints
+# -- schedules and hints
+
+
+@operation("T.use_swizzle")
+def _use_swizzle(t: Reader, panel_size: Any = 8, order: Any = "row", enable: Any = True) -> None:
+    if order not in ("row", "column", "col"):
+        raise Mistake("%r is no order of blocks" % (order,), 'order="row" or order="column"')
+    if enable:
+        set_block_order(t, panel_size, "x" if order == "row" else "y", hint=True)
 
 
 def _hint(t: Reader, *_: Any, **__: Any) -> None:
@@ -276,7 +287,6 @@ def _hint(t: Reader, *_: Any, **__: Any) -> None:
 
 
 for _name in (
-    "use_swizzle",
     "annotate_l2_hit_ratio",
     "annotate_pass_configs",
     "annotate_compile_flags",

@@ -190,7 +190,8 @@ class Tiles:
             self.builder.set_dtype(tile, dot.dtype)
         if tile.dtype != dot.dtype or tile.space == "shared":
             made = self.builder.alloc(tile.name, "fragment", dot.dtype, dot.shape, True)
-            self.multiply(made, Dot(dot.a, dot.b, dot.transpose_a, dot.transpose_b, dot.shape, dot.dtype, dot.added))
+            self.multiply(made, Dot(dot.a, dot.b, dot.transpose_a, dot.transpose_b, dot.shape, dot.dtype, dot.added,
+                                     dot.schedule))
             return self.write(tile, made.read())
         if dot.added is not None and dot.added is not tile:
             self.write(tile, dot.added)
@@ -200,6 +201,8 @@ class Tiles:
                 statement[name] = "true"
         if dot.added is None:
             statement["clear"] = "true"
+        if dot.schedule:
+            statement["schedule"] = dot.schedule
         self.builder.emit(statement)
         return None
 

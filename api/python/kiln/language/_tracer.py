@@ -305,7 +305,7 @@ class Tracer(Names):
                 if isinstance(one, Dot) and one.added is None and not isinstance(other, Dot):
                     added = other if isinstance(other, Tile) else self.expr(other)
                     if same_shape(added.shape, one.shape) and added.dtype == one.dtype:
-                        return Dot(one.a, one.b, one.transpose_a, one.transpose_b, one.shape, one.dtype, added)
+                        return Dot(one.a, one.b, one.transpose_a, one.transpose_b, one.shape, one.dtype, added, one.schedule)
         plain = (tuple, list, str)
         if isinstance(a, plain) and op in ("+", "*") and isinstance(b, plain + (int,)):
             return a + b if op == "+" else a * b

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Dict
 
 from ..language._arithmetic import Mistake, call, cast, same_shape, shape_text, truth
 from ..language._expr import Expr, Param, Tile
 from ..language._memory import describe
 from ..language._operations import OPERATIONS, axis_of, operation
 from ..language._tilelang import Access
+from ._types import GemmWarpPolicy
 from ._places import area_of, move, tile_of
 
 Reader = Any
@@ -49,9 +50,26 @@ def _gemm(
         )
     if not cleared:
         dot.added = c
+    dot.schedule = _gemm_schedule(t, policy, k_pack, dot.shape)
     t.multiply(c, dot)
     if c is not C:
         move(t, area_of(t, c), area_of(t, C))
+
+
+def _gemm_schedule(t: Reader, policy: Any, k_pack: Any, shape: Any) -> Any:
+    """What ``policy`` and ``k_pack`` ask for, as hints; what they say by default is lowering's choice."""
+    schedule: Dict[str, Any] = {}
+    if policy in (GemmWarpPolicy.FullRow, GemmWarpPolicy.FullCol):
+        # all waves along one axis, where each of them has 16 rows or columns there
+        axis = 0 if policy == GemmWarpPolicy.FullRow else 1
+        waves = ["0", "0"]
+        waves[1 - axis] = "1 if (%s) // 16 >= %d // target.wave else 0" % (shape[axis], t.launch_threads)
+        schedule["waves"] = waves
+    if isinstance(k_pack, int) and k_pack > 1:
+        schedule["k_pack"] = str(k_pack)
+    if schedule:
+        schedule["hint"] = True
+    return schedule
 
 
 def _known(value: Any) -> bool:

@@ -195,7 +195,7 @@ def StridedTensor(shape: Any, strides: Any, dtype: Any = "float32") -> Tensor:
 
 
 class GemmWarpPolicy:
-    """How a block's waves share a product: a hint, lowering chooses."""
+    """How a block's waves share a product: a hint. ``Square`` is lowering's choice."""
 
     Square, FullRow, FullCol = "square", "full_row", "full_col"
 

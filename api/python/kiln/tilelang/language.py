@@ -153,7 +153,9 @@ def gemm(
     mbar: Any = None,
     annotations: Any = None,
 ) -> None:
-    """C += A·B on tiles; with ``clear_accum`` C = A·B. ``policy`` and ``k_pack`` are hints."""
+    """C += A·B on tiles; with ``clear_accum`` C = A·B. ``policy`` (``FullRow``, ``FullCol``) and ``k_pack`` are
+    hints: ``explain`` tells which were honoured.
+    """
 
 
 @_op(places=True)
@@ -221,7 +223,8 @@ def Pipelined(
     group: Any = None,
 ) -> Any:
     """A loop whose copies are fetched ahead. ``num_stages`` is how far (0: lowering decides); ``order`` and ``stage``
-    are hints.
+    say for each statement (with ``group`` for each group of them) where it stands and how many iterations it is behind:
+    hints, of which ``explain`` tells whether they were honoured.
     """
 
 
@@ -304,7 +307,9 @@ def atomic_addx4(dst: Any, value: Any, return_prev: Any = False) -> None:
 
 @_op()
 def use_swizzle(panel_size: Any = 8, order: Any = "row", enable: Any = True) -> None:
-    """A hint on the order of blocks; no effect on the meaning."""
+    """The order in which blocks start: panels of ``panel_size`` rows of the grid (``order="column"``: of columns), each
+    walked along the other axis. It changes no result.
+    """
 
 
 @_op()
