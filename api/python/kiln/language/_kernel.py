@@ -9,6 +9,7 @@ import threading
 from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
+from .._printed import show
 from ._arguments import ArraySpec, Staged, memory_of, spec_of
 from ._builder import value_at
 from ._errors import KernelError, Place
@@ -308,7 +309,9 @@ class CompiledKernel:
         return self.device
 
     def run(self, values: Mapping[str, Any]) -> Optional[float]:
-        return self._with_arguments(values, lambda arguments: self._loaded(device=self._place(), **arguments))
+        took = self._with_arguments(values, lambda arguments: self._loaded(device=self._place(), **arguments))
+        show(took)
+        return took
 
     def _with_arguments(self, values: Mapping[str, Any], act: Callable[[Dict[str, Any]], Any]) -> Any:
         self._place()
@@ -396,6 +399,10 @@ class _Located:
             return False
         for diagnostic in error.diagnostics:
             place = place_of(self._places, str(diagnostic.get("pointer", "")))
+            if place is not None and isinstance(error, errors.AssertionFailed):
+                show(error)
+                error.message = "%s: %s" % (place, error.message)
+                return False
             if place is not None:
                 message = str(diagnostic.get("message", error.message))
                 if diagnostic.get("expected"):

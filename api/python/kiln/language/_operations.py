@@ -634,8 +634,3 @@ def _python_int(t: Reader, x: Any) -> Any:
 @operation("python.float")
 def _python_float(t: Reader, x: Any) -> Any:
     return float(x) if is_number(x) or isinstance(x, str) else cast(t.operand(x), "f32")
-
-
-@operation("python.print")
-def _python_print(t: Reader, *_: Any, **__: Any) -> None:
-    raise Mistake("print inside a kernel", "tl.static_print while it is read; tl.device_print while it runs")
