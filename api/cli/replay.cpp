@@ -74,7 +74,9 @@ Result<device::LaunchReport> launch_and_wait(device::Device& device, const Loade
     told = true;
     device.cancel(id);
   }
-  return done.get();
+  auto report = done.get();
+  if (report) KILN_CHECK(compile::check_records(launch.metadata, report->records));
+  return report;
 }
 
 Status interpret(jit::Session& session, const Launchable& launch, const Loaded& loaded, const bound::Program& program, RunResult& result) {

@@ -17,11 +17,32 @@ struct Timing {
   int repeat = 1;
 };
 
+// As Triton's device_print shows it: "pid (0, 0, 0) idx (3) x is: 1.5".
+void print_records(const Json& outcome) {
+  const auto tuple = [](const Json& numbers) {
+    std::string text;
+    for (const auto& number : numbers) text += (text.empty() ? "" : ", ") + protocol::dump(number);
+    return "(" + text + ")";
+  };
+  for (const auto& record : outcome.value("printed", Json::array())) {
+    std::string line = "pid " + tuple(record["block"]);
+    if (!record["index"].empty()) line += " idx " + tuple(record["index"]);
+    const auto text = record["text"].get<std::string>();
+    if (!text.empty()) line += " " + text;
+    std::string values;
+    for (const auto& value : record["values"])
+      values += (values.empty() ? " " : ", ") + (value.is_string() ? value.get<std::string>() : protocol::dump(value));
+    std::cout << line << (values.empty() || text.empty() || text.back() == ':' ? "" : ":") << values << "\n";
+  }
+  if (const auto dropped = outcome.value("printed_dropped", std::uint64_t(0)); dropped > 0)
+    std::cout << "(" << dropped << " more were not kept)\n";
+}
+
 Result<Json> run_kernel(Context& context, const Timing& timing) {
   const auto& options = timing.options;
   KILN_TRY(auto run, prepare_run(context, options));
   std::vector<double> times;
-  Json verified;
+  Json verified, printed;
   for (int i = 0; i < std::max(timing.repeat, 1); ++i) {
     const bool check = timing.check && i == 0;
     Json request = check ? run.params : Json{{"key", run.outcome["key"]}};
@@ -32,12 +53,15 @@ Result<Json> run_kernel(Context& context, const Timing& timing) {
     request["seeds"] = run.seeds();
     options.add_switches(request);
     KILN_TRY(auto answer, context.ask(check ? "kernel.verify" : "kernel.launch", std::move(request)));
+    if (i == 0 && answer.contains("printed"))
+      printed = {{"printed", answer["printed"]}, {"printed_dropped", answer["printed_dropped"]}};
     times.push_back(answer.value(check ? "launch_ms" : "duration_ms", 0.0));
     if (check) verified = std::move(answer);
   }
   KILN_CHECK(run.write_outputs());
   std::sort(times.begin(), times.end());
   Json outcome = std::move(run.outcome);
+  if (printed.is_object()) outcome.update(printed);
   outcome["device"] = options.device;
   outcome["seed"] = options.seed;
   outcome["launches_timed"] = times.size();
@@ -55,6 +79,7 @@ int run_command(Context& context, const Timing& timing) {
     print_json(*outcome);
     return passed ? exit_ok : exit_wrong_result;
   }
+  print_records(*outcome);
   const auto& time = (*outcome)["duration_ms"];
   std::cout << outcome->value("program", "") << " on " << options.device << ": " << number_text(time.value("median", 0.0)) << " ms"
             << (timing.repeat > 1 ? " (median of " + std::to_string(timing.repeat) + ", min " + number_text(time.value("min", 0.0)) + ", max " + number_text(time.value("max", 0.0)) + ")" : "")

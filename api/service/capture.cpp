@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "api/service/records_json.hpp"
 #include "engine/base/processor.hpp"
 #include "engine/ir/types.hpp"
 #include "engine/compile/launch_sizes.hpp"
@@ -53,7 +54,9 @@ bool CaptureWish::wants(const capture::Outcome& outcome) const {
   if (when == When::never || stopped) return false;
   if (when == When::always) return true;
   return outcome.kind == wrong ||
-         (outcome.kind == failed && (outcome.error.code == ErrorCode::launch_failed || outcome.error.code == ErrorCode::device_lost));
+         (outcome.kind == failed &&
+          (outcome.error.code == ErrorCode::launch_failed || outcome.error.code == ErrorCode::device_lost ||
+           outcome.error.code == ErrorCode::assertion_failed));
 }
 
 Result<CaptureWish> read_capture_wish(const protocol::Fields& fields) {
@@ -131,8 +134,7 @@ void attach_capture(Reply& reply, Result<UniqueFd> file) {
     value = {{"fd", reply.fds.size()}, {"bytes", bytes}};
     reply.fds.push_back(std::move(*file));
   }
-  if (reply.result) (*reply.result)["capture"] = std::move(value);
-  else reply.error_data = Json{{"capture", std::move(value)}};
+  add_members(reply, {{"capture", std::move(value)}});
 }
 
 }  // namespace kiln::service

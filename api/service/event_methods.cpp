@@ -1,4 +1,5 @@
 // What orders launches: events of cards, and streams.
+#include "api/service/records_json.hpp"
 #include "api/service/state.hpp"
 
 namespace kiln::service {
@@ -45,6 +46,12 @@ void answer_event(const CallPtr& call, const MakeEvent& make, bool tell) {
   Json value{{"event", *id}, {"device", name}};
   if (tell) value["ipc"] = handle_text(handle);
   call->answer(std::move(value));
+}
+
+Json take_printed(ActiveCall& call, std::uint64_t stream) {
+  std::lock_guard lock(call.state.mutex);
+  const auto found = call.connection->streams.find(stream);
+  return found == call.connection->streams.end() ? Json::object() : found->second.take_printed();
 }
 
 }  // namespace
@@ -96,8 +103,13 @@ void stream_synchronize(const CallPtr& call) {
   if (!id) return call->answer(id.error());
   run_in_order(call, std::uint64_t(*id), {}, [call, id = std::uint64_t(*id)](const TurnPtr&) {
     if (!call->begin_work()) return;
-    if (auto status = take_stream_error(*call, id); !status) return call->answer(std::move(status).error());
-    call->answer(Json::object());
+    const Json printed = take_printed(*call, id);
+    if (auto status = take_stream_error(*call, id); !status) {
+      Reply reply(std::move(status).error());
+      add_members(reply, printed);
+      return call->answer(std::move(reply));
+    }
+    call->answer(printed);
   });
 }
 

@@ -3,6 +3,7 @@
 
 #include "api/service/launch_job.hpp"
 #include "api/service/profile_json.hpp"
+#include "api/service/records_json.hpp"
 #include "api/service/report.hpp"
 #include "engine/ir/bound/symbols.hpp"
 
@@ -112,7 +113,25 @@ Reply finish_profile(LaunchJob& job, const device::LaunchReport& report) {
 
 }  // namespace
 
+Status read_records(LaunchJob& job, const device::LaunchReport& report) {
+  const auto& metadata = job.kernel->metadata;
+  if (metadata.records < 0) return ok();
+  KILN_TRY(const auto records, bound::read_records(report.records, metadata.sites));
+  job.printed = records.failures.empty() ? printed_json(records, metadata.sites) : failed_json(records, metadata.sites);
+  auto status = bound::check_assertions(records, metadata.sites);
+  if (status) return ok();
+  Error error = std::move(status).error();
+  constexpr std::size_t lines_max = 32;  // for who shows the error alone; all of them are in its data
+  for (std::size_t i = 0; i < std::min(records.prints.size(), lines_max); ++i) {
+    const auto& site = metadata.sites[records.prints[i].site];
+    error.context.push_back("printed: " + site.text + (site.text.empty() ? "" : ", ") +
+                            bound::record_text(records.prints[i], site));
+  }
+  return error;
+}
+
 void answer_launch(const JobPtr& job, Reply reply, capture::Outcome outcome) {
+  add_members(reply, job->printed);
   if (!job->capture.wants(outcome)) return job->answer(std::move(reply));
   auto shared = std::make_shared<Reply>(std::move(reply));
   job->call->state.long_work.run([job, shared, outcome = std::move(outcome)] {

@@ -50,6 +50,7 @@ struct LaunchJob {
   CaptureWish capture;
   std::shared_ptr<const KernelSource> source;
   double launch_ms = 0;
+  protocol::Json printed;                  // of a kernel that prints or asserts: members of its answer
 
   // What it holds is free when the client knows; then the next one starts.
   void answer(Reply reply);
@@ -86,6 +87,8 @@ Status take_before(LaunchJob& job);
 // Answers, with the launch as a file where that was asked for. A file that cannot be made takes no answer away.
 void answer_launch(const JobPtr& job, Reply reply, capture::Outcome outcome);
 void answer_failure(const JobPtr& job, Error error);
+// Reads what the launch's prints and asserts have left, for its answer. Errors: assertion_failed.
+Status read_records(LaunchJob& job, const device::LaunchReport& report);
 void answer_verify(const JobPtr& job);     // runs the interpreter
 void answer_profile(const JobPtr& job, const device::LaunchReport& report);
 void answer_duration(const JobPtr& job);

@@ -20,6 +20,7 @@ void leave_stream(LaunchJob& job, const Result<device::LaunchReport>& report) {
     deadline_entry = job.deadline_entry;
     auto& stream = job.call->connection->streams.at(job.stream);  // there is one as long as the job has its turn
     stream.running.erase(job.call->number);
+    if (job.enqueued) stream.keep_printed(job.printed);
     if (job.enqueued && !report && !stream.error) {
       if (report.error().code != ErrorCode::cancelled) stream.error = report.error();
       else if (job.late)
@@ -49,11 +50,23 @@ Error failure(LaunchJob& job, Error error) {
   return error;
 }
 
+// An assertion of the program has failed: the launch has ended as it should, and its memory is what it left.
+void answer_assertion(const JobPtr& job, Error error) {
+  if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
+  answer_failure(job, std::move(error));
+}
+
 void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   job->loaded.reset();
+  if (report)
+    if (auto status = read_records(*job, *report); !status) report = std::move(status).error();
   if (job->settings.record != 0) leave_stream(*job, report);
   if (job->enqueued) return job->answer(Json::object());  // nobody hears it any more: what it holds is given back
   auto& call = *job->call;
+  if (!report && report.error().code == ErrorCode::assertion_failed) {
+    if (!job->copies()) return answer_assertion(job, std::move(report).error());
+    return call.state.pool.run([job, error = report.error()] { answer_assertion(job, error); });
+  }
   if (!report) return answer_failure(job, failure(*job, std::move(report).error()));
   job->launch_ms = report->duration_ms;
   if (job->purpose == LaunchPurpose::verify) {

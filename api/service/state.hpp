@@ -11,6 +11,7 @@
 #include <string>
 #include <thread>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "api/service/buffers.hpp"
@@ -108,7 +109,14 @@ struct StreamState {
   // Launches that were answered when they were enqueued: how they are stopped, by ActiveCall::number; the first that failed.
   std::map<std::uint64_t, std::function<void()>> running;
   std::optional<Error> error;
+  protocol::Json printed;                                     // by those launches, not told yet; null: nothing
   bool released = false;                                      // goes with its last job
+  // Adds what one of them has printed; beyond as much as one launch may, it is only counted.
+  void keep_printed(const protocol::Json& members);
+  // What a synchronisation tells; it is told once.
+  protocol::Json take_printed() {
+    return printed.is_object() ? std::exchange(printed, nullptr) : protocol::Json::object();
+  }
   [[nodiscard]] bool quiet() const { return ordered.empty() && ahead == 0; }
 };
 

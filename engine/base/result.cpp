@@ -36,6 +36,7 @@ const char* error_name(ErrorCode code) {
     case ErrorCode::method_not_found: return "method_not_found";
     case ErrorCode::not_running: return "not_running";
     case ErrorCode::internal: return "internal";
+    case ErrorCode::assertion_failed: return "assertion_failed";
   }
   return "internal";
 }

@@ -39,8 +39,9 @@ enum class ErrorCode {
   method_not_found,
   not_running,        // no daemon
   internal,           // a bug of ours that did not need to abort
+  assertion_failed,   // an assert of the program did not hold; diagnostics say which, and in which blocks
 };
-inline constexpr int error_code_count = static_cast<int>(ErrorCode::internal) + 1;
+inline constexpr int error_code_count = static_cast<int>(ErrorCode::assertion_failed) + 1;
 
 // The code's name as on the wire: "invalid_argument". Static storage.
 const char* error_name(ErrorCode code);

@@ -41,6 +41,8 @@ Metadata host_metadata(const bound::Program& program, const lower::Lowered& lowe
   metadata.program = program.name;
   metadata.target = program.target;
   metadata.symbols = program.symbols;
+  metadata.sites = program.sites;
+  if (program.records >= 0) metadata.records = program.records - static_cast<int>(program.arguments());
   for (const auto& tensor : program.tensors) {
     if (tensor.workspace) metadata.workspaces.push_back({tensor.name, tensor.dtype, bound::values(tensor.shape), tensor.bytes()});
     else metadata.tensors.push_back(tensor_info(tensor));

@@ -186,10 +186,26 @@ LdsRow read_lds_row(Reader& r) {
 
 }  // namespace
 
+namespace {
+
+bool may_be_records(const Metadata& metadata, std::int64_t number) {
+  if (number < 0) return number == -1 && metadata.sites.empty();
+  return number < static_cast<std::int64_t>(metadata.workspaces.size()) &&
+         metadata.workspaces[static_cast<std::size_t>(number)].bytes == bound::records_words * 8;
+}
+
+}  // namespace
+
 std::uint64_t Metadata::workspace_bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& one : workspaces) bytes += static_cast<std::uint64_t>(one.bytes);
   return bytes;
+}
+
+Status check_records(const Metadata& metadata, ByteView records) {
+  if (metadata.records < 0) return ok();
+  KILN_TRY(const auto read, bound::read_records(records, metadata.sites));
+  return bound::check_assertions(read, metadata.sites);
 }
 
 Bytes encode(const Metadata& metadata) {
@@ -207,6 +223,8 @@ Bytes encode(const Metadata& metadata) {
     write(out, v.shape);
     out.i64(v.bytes);
   });
+  w.i64(metadata.records);
+  w.list(metadata.sites, [](Writer& out, const bound::RecordSite& v) { bound::write_site(out, v); });
   w.list(metadata.shared_tiles, [](Writer& out, const SharedTile& v) { write(out, v); });
   w.list(metadata.lds_rows, [](Writer& out, const LdsRow& v) { write(out, v); });
   w.i64(metadata.lds_conflict_cycles);
@@ -240,6 +258,10 @@ Result<Metadata> decode_metadata(ByteView bytes) {
     if (v.bytes < 0) in.fail();
     return v;
   });
+  const auto records = r.i64();
+  metadata.sites = r.list<bound::RecordSite>(bound::read_site);
+  if (!may_be_records(metadata, records)) r.fail();
+  metadata.records = static_cast<int>(records);
   metadata.shared_tiles = r.list<SharedTile>(read_shared_tile);
   metadata.lds_rows = r.list<LdsRow>(read_lds_row);
   metadata.lds_conflict_cycles = r.i64();

@@ -75,6 +75,9 @@ struct Metadata {
   std::vector<bound::Symbol> symbols;      // dynamic ones: an i32 argument each, behind the tensors
   std::vector<TensorInfo> tensors;
   std::vector<WorkspaceInfo> workspaces;
+  // Of a program that prints or asserts: which workspace holds the records, and what they are of; else -1.
+  int records = -1;
+  std::vector<bound::RecordSite> sites;
   std::vector<SharedTile> shared_tiles;
   std::vector<LdsRow> lds_rows;
   std::int64_t lds_conflict_cycles = 0;    // Σ over lds_rows of cost - active phases
@@ -86,6 +89,9 @@ struct Metadata {
   std::uint32_t elf_flags = 0;
   [[nodiscard]] std::uint64_t workspace_bytes() const;  // of a launch
 };
+// Whether the asserts of a launch of this kernel have held, by the records that it left. Errors: assertion_failed with
+// a diagnostic a failure, corrupt.
+Status check_records(const Metadata& metadata, ByteView records);
 Bytes encode(const Metadata& metadata);
 Result<Metadata> decode_metadata(ByteView bytes);
 

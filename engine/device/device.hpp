@@ -70,6 +70,8 @@ struct LaunchReport {
   double duration_ms = 0;  // in the device process, submission to completion
   // profile: the emulated card's counters, a JSON array with one object a grid (engine/emulator/machine/counters.hpp).
   std::string profiles;
+  // The records of its prints and asserts (bound::read_records); empty for a kernel that has none.
+  Bytes records;
 };
 struct AllocatedBuffer {   // memory of the card
   BufferId buffer = 0;

@@ -226,6 +226,7 @@ Bytes encode(const LaunchedReport& value) {
   write_status(w, status);
   w.f64(status ? value.report->duration_ms : 0);
   w.string(status ? value.report->profiles : std::string());
+  w.bytes(status ? ByteView(value.report->records) : ByteView());
   return w.take();
 }
 
@@ -236,6 +237,7 @@ Result<LaunchedReport> decode_launched(ByteView bytes) {
   LaunchReport report;
   report.duration_ms = r.f64();
   report.profiles = r.string();
+  report.records = copy_of(r.bytes());
   if (status) status = check_size(report);
   if (!status) return finished(r, LaunchedReport{launch, std::move(status).error()});
   return finished(r, LaunchedReport{launch, std::move(report)});

@@ -83,6 +83,13 @@ Status print_let(Context& context, const kernel::Let& let) {
   return ok();
 }
 
+// All lanes of the block read one value, whatever the compiler knows of that.
+Status print_leave(Context& context, const kernel::Leave& leave) {
+  KILN_TRY(const Text condition, render(context, *leave.condition, nullptr));
+  context.line("if (uniform_value<i32>(" + condition.text + ") != 0) return;");
+  return ok();
+}
+
 Status print_sched(Context& context, const kernel::Sched& sched) {
   switch (sched.kind) {
     case kernel::Sched::Kind::fence: context.line("KILN_SCHED_FENCE(" + std::to_string(sched.mask) + ");"); break;
@@ -125,6 +132,7 @@ struct Printer {
   Status operator()(const kernel::For& node) { return print_for(context, node); }
   Status operator()(const kernel::If& node) { return print_if(context, node); }
   Status operator()(const kernel::Let& node) { return print_let(context, node); }
+  Status operator()(const kernel::Leave& node) { return print_leave(context, node); }
 
   template <class Print> Status scoped(Print&& print) {
     context.line("{");

@@ -53,6 +53,7 @@ struct GlobalUse {
     body(node.otherwise);
   }
   void operator()(const kernel::Let& node) { expression(node.value); }
+  void operator()(const kernel::Leave& node) { expression(node.condition); }
   template <class Other> void operator()(const Other&) {}
 };
 

@@ -95,6 +95,15 @@ void emit_if(Context& ctx, const kernel::If& branch) {
       branch.otherwise.empty() ? std::function<void()>() : std::function<void()>(otherwise));
 }
 
+void emit_leave(Context& ctx, const kernel::Leave& leave) {
+  Builder& ir = ctx.ir;
+  const Value condition = Evaluator(ctx).index_value(*leave.condition);
+  const std::string go_on = ir.label("go_on");
+  ir.jump_if(condition, "left", go_on);
+  ir.place(go_on);
+  ctx.leaves = true;
+}
+
 struct StatementPrinter {
   Context& ctx;
   void operator()(const kernel::Direct& s) const { emit_direct(ctx, s); }
@@ -105,6 +114,7 @@ struct StatementPrinter {
   void operator()(const kernel::For& s) const { emit_for(ctx, s); }
   void operator()(const kernel::If& s) const { emit_if(ctx, s); }
   void operator()(const kernel::Let& s) const { ctx.variables[s.var] = Evaluator(ctx).index_value(*s.value); }
+  void operator()(const kernel::Leave& s) const { emit_leave(ctx, s); }
   void operator()(const kernel::Barrier&) const {}  // one wave: nothing to wait for
   void operator()(const kernel::Wait&) const {}
   void operator()(const kernel::Sched&) const {}
@@ -139,6 +149,10 @@ void emit_launch(Context& ctx) {
   }
   for (const auto& role : ctx.launch.roles) emit_body(ctx, role.body);
   ir.line("  ret i32 0");
+  if (ctx.leaves) {
+    ir.line("left:");
+    ir.line("  ret i32 0");
+  }
   ir.line("cancelled:");
   ir.line("  ret i32 1");
   ir.end_function();

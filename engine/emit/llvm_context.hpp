@@ -22,6 +22,7 @@ struct Context {
   std::vector<Value> symbols;       // i64
   std::array<Value, 3> block;
   std::map<int, Value> variables;  // uniform ones: loops, lets, outer map indices
+  bool leaves = false;             // a block may end before its last statement
   std::optional<Error> error;      // the first failure; printing goes on with zeros, emit_llvm gives it back
 
   void fail(Error e) {

@@ -210,6 +210,7 @@ class Walk {
     items_set_.clear();
   }
   void visit(const bound::Let& let) { read_expression(let.value, true); }
+  void visit(const bound::Leave& leave) { read_expression(leave.condition, true); }
   void visit(const bound::For& loop) {
     read_expression(loop.from, true);
     read_expression(loop.to, true);

@@ -90,8 +90,18 @@ std::vector<TensorState> make_states(const bound::Program& program, std::span<co
   return states;
 }
 
+// What prints and asserts have left, and whether an assertion failed.
+Status finish_records(const bound::Program& program, const OwnMemory& own, Bytes* records) {
+  if (records != nullptr) records->clear();
+  if (program.records < 0) return ok();
+  const auto& bytes = own.bytes[static_cast<std::size_t>(program.records) - program.arguments()];
+  KILN_TRY(const auto read, bound::read_records(bytes, program.sites));
+  if (records != nullptr) *records = bytes;
+  return bound::check_assertions(read, program.sites);
+}
+
 Status run_launches(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options,
-                    std::vector<std::vector<double>>* error_scale) {
+                    std::vector<std::vector<double>>* error_scale, Bytes* records) {
   OwnMemory own;
   auto states = make_states(program, arguments, own);
   if (error_scale) {
@@ -107,19 +117,19 @@ Status run_launches(const bound::Program& program, std::span<const Argument> arg
                 options.cancel);
   for (const auto& launch : program.launches)
     KILN_CHECK(Machine(program, launch, states, budget, options.check_races, error_scale != nullptr).run());
-  return {};
+  return finish_records(program, own, records);
 }
 
 }  // namespace
 
 Status run(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options,
-           std::vector<std::vector<double>>* error_scale) {
+           std::vector<std::vector<double>>* error_scale, Bytes* records) {
   if (!program.symbols.empty())
     return Error(ErrorCode::invalid_argument, "the interpreter needs the values of the program's dynamic symbols");
   KILN_CHECK(check_arguments(program, arguments));
   KILN_CHECK(check_overlap(program, arguments));
   try {
-    return run_launches(program, arguments, options, error_scale);
+    return run_launches(program, arguments, options, error_scale, records);
   } catch (const std::bad_alloc&) {
     return Error(ErrorCode::out_of_memory, "the interpreter has no memory for its tiles and watches");
   }

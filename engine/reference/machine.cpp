@@ -86,13 +86,17 @@ Status Machine::run() {
               bound::integer_value(place_.block[static_cast<std::size_t>(axis)]);
         for (auto& tile : tiles_) std::fill(tile.written.begin(), tile.written.end(), 0);
         KILN_CHECK(budget_.spend());
+        left_ = false;
         KILN_CHECK(body(launch_.body));
       }
   return {};
 }
 
 Status Machine::body(const bound::Body& statements) {
-  for (const auto& s : statements) KILN_CHECK(stmt(s));
+  for (const auto& s : statements) {
+    if (left_) break;
+    KILN_CHECK(stmt(s));
+  }
   return {};
 }
 
@@ -136,7 +140,7 @@ Status Machine::run_node(const bound::For& loop) {
     book_.registers[static_cast<std::size_t>(loop.var)] = bound::integer_value(i);
     KILN_CHECK(budget_.spend());
     KILN_CHECK(body(loop.body));
-    if (static_cast<__int128>(i) + step >= to) break;
+    if (left_ || static_cast<__int128>(i) + step >= to) break;
     i += step;
   }
   return {};
@@ -145,6 +149,12 @@ Status Machine::run_node(const bound::For& loop) {
 Status Machine::run_node(const bound::If& choice) {
   KILN_TRY(const auto condition, evaluate(*choice.condition));
   return body(condition.integer != 0 ? choice.then : choice.otherwise);
+}
+
+Status Machine::run_node(const bound::Leave& leave) {
+  KILN_TRY(const auto condition, evaluate(*leave.condition));
+  left_ = condition.integer != 0;
+  return {};
 }
 
 Status Machine::run_node(const bound::Let& let) {

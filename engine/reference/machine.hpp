@@ -46,6 +46,7 @@ class Machine {
   Status run_node(const bound::For& loop);
   Status run_node(const bound::If& condition);
   Status run_node(const bound::Let& let);
+  Status run_node(const bound::Leave& leave);
 
   // copy.cpp
   Result<Side> side_of(const bound::Region& region, const std::vector<std::int64_t>& shape);
@@ -99,6 +100,7 @@ class Machine {
   std::vector<TileState> tiles_;
   Place place_;
   std::uint32_t block_number_ = 0;
+  bool left_ = false;                     // the block has ended before its last statement
   std::uint64_t epoch_ = 0;               // one more with each map that runs
   std::optional<Error> finding_;
 };

@@ -121,6 +121,7 @@ Bytes encode_reply(const Result<RunReply>& reply) {
   }
   write_status(w, ok());
   w.list(reply->comparisons, [](Writer& out, const TensorComparison& c) { write_comparison(out, c); });
+  w.bytes(reply->records);
   return w.take();
 }
 
@@ -129,6 +130,8 @@ Result<RunReply> decode_reply(ByteView bytes) {
   KILN_CHECK(read_status(r));
   RunReply reply;
   reply.comparisons = r.list<TensorComparison>([](Reader& in) { return read_comparison(in); });
+  const auto records = r.bytes();
+  reply.records.assign(records.begin(), records.end());
   KILN_CHECK(r.finish());
   return reply;
 }

@@ -51,6 +51,7 @@ struct TensorComparison {
 };
 struct RunReply {
   std::vector<TensorComparison> comparisons;  // one a candidate, in order
+  Bytes records;                              // of prints and asserts, as run gives them
 };
 
 struct ReferenceOptions {

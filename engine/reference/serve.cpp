@@ -172,14 +172,18 @@ Result<RunReply> carry_out(const RunRequest& request, Deadline deadline) {
   options.deadline = deadline;
   options.steps_max = request.steps_max;
   if (request.candidates.empty()) {
-    KILN_CHECK(run(program, arguments, options));
-    return RunReply();
+    RunReply reply;
+    KILN_CHECK(run(program, arguments, options, nullptr, &reply.records));
+    return reply;
   }
   std::vector<std::vector<double>> scales;
-  KILN_CHECK(run(program, arguments, options, &scales));
+  Bytes records;
+  KILN_CHECK(run(program, arguments, options, &scales, &records));
   auto spec = request.tolerance ? *request.tolerance : tolerance_of(program);
   if (!request.tolerance && spec.flushes_denormals) spec.operand_max = largest_input(program, blocks);
-  return compare_all(program, request, blocks, scales, spec);
+  KILN_TRY(auto reply, compare_all(program, request, blocks, scales, spec));
+  reply.records = std::move(records);
+  return reply;
 }
 
 int serve(int socket) {

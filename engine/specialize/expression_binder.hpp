@@ -22,6 +22,19 @@ struct TileState {
   bool failed = false;  // its shape or type was a mistake: anything about it is silent
 };
 
+// Prints and asserts so far: their sites, the workspace of their records (-1: none yet), and the launches with asserts
+// that later launches look at.
+struct Messages {
+  struct Failed {
+    std::size_t launch;
+    int tensor;
+  };
+  std::vector<bound::RecordSite> sites;
+  int records = -1;
+  std::vector<Failed> failed;
+  std::size_t launch = 0, launches = 1;  // the one that is bound
+};
+
 // What expressions are bound against. One launch, one thread.
 struct BindContext {
   const target::Target& target;
@@ -34,6 +47,7 @@ struct BindContext {
   bound::Launch launch;          // receives tiles and variables
   Range grid[3];                 // of bid.x, y, z; one value: known now
   std::optional<Error> stopped;  // the budget ran out: everything ends quickly
+  Messages messages = {};
 
   bool spend(std::int64_t units = 1);
   // The tile's place in the bound launch (made on first use; -1 in dead code).

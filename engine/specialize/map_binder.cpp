@@ -2,19 +2,10 @@
 #include <algorithm>
 
 #include "engine/ir/bound/atomic.hpp"
-#include "engine/specialize/map_writes.hpp"
+#include "engine/specialize/map_state.hpp"
 #include "engine/specialize/statement_binder.hpp"
 
 namespace kiln::specialize {
-
-struct StatementBinder::MapState {
-  const Stmt& stmt;
-  const tile::Map& map;
-  bound::Map bound;
-  MapSpace space;
-  bool good = true;
-  bool empty = false;  // an extent is 0
-};
 
 bool StatementBinder::map_space(const Stmt& stmt, const tile::Map& map, MapState& state) {
   std::int64_t iterations = 1;
@@ -224,13 +215,17 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Map& map, bound::Body& 
   }
   for (const auto& item : map.body) {
     if (!context_.spend()) break;
-    const bool good = item.let.empty() ? map_set(item, state) : map_let(item, state);
+    const bool good = item.message       ? map_message(item, state)
+                      : item.let.empty() ? map_set(item, state)
+                                         : map_let(item, state);
     state.good = state.good && good;
   }
   if (dead) context_.findings.leave_dead_code();
   context_.names.leave(mark);
   if (!state.good || state.empty || state.bound.body.empty()) return context_.launch.variables.resize(variables);
+  keep_failures(state);
   emit(stmt, out, std::move(state.bound));
+  leave_after(state, out);
 }
 
 }  // namespace kiln::specialize

@@ -48,6 +48,7 @@ class NodeCount {
   std::int64_t nodes(const bound::Reduce&) { return 0; }
   std::int64_t nodes(const bound::Scan&) { return 0; }
   std::int64_t nodes(const bound::Let& let) { return of(let.value); }
+  std::int64_t nodes(const bound::Leave& leave) { return of(leave.condition); }
   std::int64_t nodes(const bound::If& branch) {
     return add(of(branch.condition), add(of(branch.then), of(branch.otherwise)));
   }
@@ -81,10 +82,16 @@ class Specializer {
     bind_settings(context_, program_, bindings_, sample_);
     if (context_.findings.has_errors()) return bound;  // what follows would only repeat them
     bind_params(context_, program_, bindings_);
-    for (const auto& launch : program_.launches) bound.launches.push_back(bind_launch(launch));
+    context_.messages.launches = program_.launches.size();
+    for (const auto& launch : program_.launches) {
+      context_.messages.launch = bound.launches.size();
+      bound.launches.push_back(bind_launch(launch));
+    }
     unknown_layouts();
     bound.symbols = context_.symbols;
     bound.tensors = context_.tensors;
+    bound.sites = context_.messages.sites;
+    bound.records = context_.messages.records;
     return bound;
   }
 
@@ -117,6 +124,7 @@ class Specializer {
     StatementBinder statements(context_, bindings_);
     context_.launch.schedule = statements.schedule_of(launch.schedule);
     bound::Body body;
+    if (!empty) statements.leave_after_earlier_launches(launch, body);
     statements.body(launch.body, body);
     if (empty) context_.findings.leave_dead_code();
     if (context_.stopped) return {};

@@ -15,6 +15,8 @@ class StatementBinder {
   // Binds `statements` after what `out` holds, in a scope of their own.
   void body(const tile::Body& statements, bound::Body& out);
   bound::LaunchSchedule schedule_of(const tile::LaunchSchedule& asked);
+  // What stands in front of a launch's body: it ends where an assertion of an earlier launch has failed.
+  void leave_after_earlier_launches(const tile::Launch& launch, bound::Body& out);
 
  private:
   using Stmt = tile::Stmt;
@@ -30,6 +32,7 @@ class StatementBinder {
   void bind(const Stmt& stmt, const tile::If& branch, bound::Body& out);
   void bind(const Stmt& stmt, const tile::Let& let, bound::Body& out);
   void bind(const Stmt&, const tile::Sync&, bound::Body&) {}
+  void bind(const Stmt& stmt, const tile::Message& message, bound::Body& out);
 
   void mistake(const std::string& pointer, About about, Finding finding) {
     context_.findings.add(pointer, about, std::move(finding));
@@ -88,6 +91,19 @@ class StatementBinder {
   bool map_target(const tile::MapItem& item, bound::MapItem& bound, bound::Extents& shape, DType& dtype);
   bool atomic_target(const tile::MapItem& item, const bound::Tensor& tensor);
   void declare_old(const tile::MapItem& item, DType dtype, bound::MapItem& bound, MapState& state);
+
+  // ---- message_binder.cpp
+  bool map_message(const tile::MapItem& item, MapState& state);
+  bool message_where(const tile::MapItem& item, const bound::ExprPtr& where, MapState& state);
+  bool message_values(const tile::Message& message, std::vector<Value>& values);
+  std::int64_t add_site(const tile::MapItem& item, const std::vector<Value>& values, const MapState& state);
+  bound::ExprPtr add_let(const std::string& name, bound::ExprPtr value, MapState& state);
+  bound::ExprPtr block_id(int axis) const;
+  void write_record(bool asserts, std::int64_t site, const bound::ExprPtr& happens, const std::vector<Value>& values,
+                    MapState& state);
+  void tell_later_launches(const bound::ExprPtr& failed, MapState& state);
+  void keep_failures(MapState& state);
+  void leave_after(const MapState& state, bound::Body& out);
 
   BindContext& context_;
   const Bindings& bindings_;

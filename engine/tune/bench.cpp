@@ -99,6 +99,8 @@ LaunchEnd Bench::launch(const std::shared_ptr<const jit::Kernel>& kernel, const 
     if (late || stop) device_->cancel(id);
   }
   auto report = ended.get();
+  if (report)
+    if (auto held = compile::check_records(kernel->metadata, report->records); !held) report = std::move(held).error();
   if (report) return {done, std::move(*report), {}};
   if (stop) return {stopped, {}, std::move(report).error()};
   (void)device_->unload(place->second);

@@ -57,6 +57,7 @@ class Estimate {
     return std::max(0.0, (to - from + step - 1) / std::max(step, 1.0)) * body(loop.body);
   }
   double of(const bound::If& choice) { return std::max(body(choice.then), body(choice.otherwise)); }
+  double of(const bound::Leave&) { return 1; }
   double of(const bound::Let& let) {
     variables_[let.var] = upper(*let.value, most);
     return 1;

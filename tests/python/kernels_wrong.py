@@ -134,9 +134,9 @@ def returning(A, B):
     return A  # here
 
 
-@wrong("print inside a kernel", "device_print")
+@wrong("print with end=", "texts and values")
 def printing(A, B):
-    print("x")  # here
+    print("x", end="")  # here
 
 
 @wrong("an if on the elements of a tile", "tl.where")

@@ -20,6 +20,7 @@ import os
 from . import errors
 from ._arrays import Array, numpy_dtype_name
 from ._connection import Connection, default_socket
+from ._printed import Milliseconds
 from .errors import KilnError
 
 TYPE_CHECKING = False
@@ -56,8 +57,9 @@ class Kernel:
     def __call__(self, device: str = "host", deadline_ms: Optional[int] = None, stream: Optional[Stream] = None,
                  wait: Sequence[CardEvent] = (), event: Optional[CardEvent] = None,
                  symbols: Optional[Mapping[str, int]] = None,
-                 **arguments: Union[Array, CardMemory, float, int]) -> Optional[float]:
-        """Runs it on arrays, a card's memory and scalars by name; gives the milliseconds that it took on the device.
+                 **arguments: Union[Array, CardMemory, float, int]) -> Optional[Milliseconds]:
+        """Runs it on arrays, a card's memory and scalars by name; gives the milliseconds that it took on the device,
+        with what the program printed as ``.printed``. A failed assert of the program is errors.AssertionFailed.
 
         Args:
             stream: of :meth:`Client.create_stream`; launches of one stream run in order.
@@ -87,7 +89,7 @@ class Kernel:
             if call("kernel.compile", self._request)[0]["key"] != self.key:
                 raise
             answer, _ = call("kernel.launch", params)
-        return None if event is not None else float(answer["duration_ms"])
+        return None if event is not None else Milliseconds.of(answer)
 
     def verify(self, device: str = "host", symbols: Optional[Mapping[str, int]] = None,
                **arguments: Union[Array, float, int]) -> Dict[str, Any]:

@@ -124,6 +124,20 @@ class LaunchFailed(KilnError):
     code = "launch_failed"
 
 
+class AssertionFailed(KilnError, AssertionError):
+    """An assert of a program did not hold. ``failed`` says where: dicts with ``at``, ``text``, ``block``, ``index``,
+    ``values``; ``printed`` what the launch had printed.
+    """
+
+    code = "assertion_failed"
+    failed: List[Dict[str, Any]] = []
+    printed: List[Dict[str, Any]] = []
+    printed_dropped: int = 0
+
+    def __str__(self) -> str:
+        return KilnError.__str__(self)
+
+
 class MustHit(KilnError):
     code = "must_hit"
 
@@ -169,4 +183,8 @@ def from_wire(error: Any) -> KilnError:
         message = error.get("message", "unreadable error") if isinstance(error, dict) else "unreadable error"
         return ProtocolError(message)
     kind = BY_CODE.get(data.get("code", ""), KilnError)
-    return kind(error.get("message", ""), data.get("context"), data.get("diagnostics"), bool(data.get("retryable")))
+    made = kind(error.get("message", ""), data.get("context"), data.get("diagnostics"), bool(data.get("retryable")))
+    if isinstance(made, AssertionFailed):
+        made.failed, made.printed = data.get("failed", []), data.get("printed", [])
+        made.printed_dropped = int(data.get("printed_dropped", 0))
+    return made

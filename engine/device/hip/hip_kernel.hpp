@@ -26,6 +26,8 @@ class Kernel {
   }
   [[nodiscard]] const std::vector<compile::TensorInfo>& tensors() const { return metadata_.tensors; }
   [[nodiscard]] const std::vector<compile::WorkspaceInfo>& workspaces() const { return metadata_.workspaces; }
+  // Which workspace the records of prints and asserts go to; -1: the program has none.
+  [[nodiscard]] int records() const { return metadata_.records; }
   [[nodiscard]] std::size_t launches() const { return metadata_.launches.size(); }
   // Submits launch `index` with x y z blocks; `values` are those of the tensors, the workspaces and the symbols, in order:
   // 8 bytes of device address, or a scalar's bytes.

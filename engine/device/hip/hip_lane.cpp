@@ -271,6 +271,21 @@ Result<double> Lane::wait_for(const Flight& flight) const {
   return static_cast<double>(milliseconds);
 }
 
+// Not on the stream: a copy to memory that the card does not know would hold up whoever submits it.
+Result<LaunchReport> Lane::wait_and_read(const Flight& flight) const {
+  LaunchReport report;
+  KILN_TRY(report.duration_ms, wait_for(flight));
+  const Order& order = *flight.order;
+  const int which = order.kernel->records();
+  if (which < 0) return report;
+  const auto& workspace = *order.workspaces[static_cast<std::size_t>(which)];
+  report.records.resize(workspace.bytes);
+  KILN_CHECK(table_.check(table_.hipSetDevice(ordinal_), "hipSetDevice"));
+  KILN_CHECK(table_.check(table_.hipMemcpyDtoH(report.records.data(), workspace.pointer, workspace.bytes),
+                          "hipMemcpyDtoH"));
+  return report;
+}
+
 // With the order's switches set, and its counters read.
 Result<LaunchReport> Lane::run_alone(Flight& flight) {
   const Order& order = *flight.order;
@@ -290,10 +305,8 @@ Result<LaunchReport> Lane::run_alone(Flight& flight) {
   Result<LaunchReport> report = LaunchReport{};
   if (!status) {
     report = std::move(status).error();
-  } else if (auto duration = wait_for(flight); !duration) {
-    report = std::move(duration).error();
   } else {
-    report->duration_ms = *duration;
+    report = wait_and_read(flight);
   }
   if (report && order.settings.profile) {
     std::string& text = report->profiles;
@@ -322,9 +335,7 @@ void Lane::finish() {
 // Waits for the front one, before the gate opens. What was submitted behind one that failed was passed over.
 Result<LaunchReport> Lane::outcome(Flight& flight) {
   if (!flight.report) {
-    auto duration = wait_for(flight);
-    if (duration) flight.report = LaunchReport{*duration, {}};
-    else flight.report = std::move(duration).error();
+    flight.report = wait_and_read(flight);
   }
   if (*flight.report) return std::move(*flight.report);
   auto error = std::move(*flight.report).error();

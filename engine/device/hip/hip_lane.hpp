@@ -101,6 +101,7 @@ class Lane {
   Status submit_grids(Flight& flight);
   Result<LaunchReport> run_alone(Flight& flight);
   Result<double> wait_for(const Flight& flight) const;       // milliseconds that the card took
+  Result<LaunchReport> wait_and_read(const Flight& flight) const;  // with the records of its prints and asserts
   // A cancellation that came before something was submitted has found nothing to stop.
   void stop_late(const Flight& flight);
   void stop(const Flight& flight);                           // with the lock held

@@ -49,6 +49,15 @@ struct Order {
   std::atomic<std::uint8_t> cancelled{0};
   std::chrono::steady_clock::time_point submitted;
   LaunchDone done;
+
+  // What prints and asserts have left.
+  [[nodiscard]] Bytes records() const {
+    const int which = kernel->metadata.records;
+    if (which < 0) return {};
+    const auto* const first =
+        static_cast<const std::uint8_t*>(arguments[sizes->tensors.size() + static_cast<std::size_t>(which)]);
+    return {first, first + bound::records_words * 8};
+  }
 };
 
 // Of a grid that `countable` holds for.
@@ -304,6 +313,7 @@ void HostDevice::complete(const OrderPtr& order, Status status) {
   LaunchReport report;
   report.duration_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - order->submitted).count();
+  report.records = order->records();
   // The buffers are let go before anybody hears of it: they may be unmapped then.
   order->buffers.clear();
   order->workspaces.clear();

@@ -283,6 +283,7 @@ class LaunchChecker {
       KILN_CHECK(body(n->then, depth + 1));
       return body(n->otherwise, depth + 1);
     }
+    if (const auto* n = std::get_if<Leave>(&s.node)) return expr(n->condition, DType::boolean);
     const auto& let = std::get<Let>(s.node);
     KILN_NEED(let.value, "an expression is missing");
     KILN_CHECK(expr(let.value, let.value->type));
@@ -442,6 +443,26 @@ Status check(const Symbol& s) {
   return {};
 }
 
+// A number of sites whose records fit the workspace as records.hpp lays it out.
+Status check_records(const Program& program) {
+  if (program.records < 0) {
+    KILN_NEED(program.records == -1 && program.sites.empty(), "sites without records");
+    return {};
+  }
+  KILN_NEED(static_cast<std::size_t>(program.records) < program.tensors.size(), "the records' id");
+  const Tensor& tensor = program.tensors[static_cast<std::size_t>(program.records)];
+  KILN_NEED(tensor.workspace && tensor.zeroed && tensor.dtype == DType::i64 && tensor.is_static() &&
+                tensor.bytes() == records_words * 8,
+            "the records' workspace");
+  KILN_NEED(!program.sites.empty() && program.sites.size() <= list_max, "the number of sites");
+  for (const RecordSite& site : program.sites) {
+    KILN_NEED(site.values.size() <= tile::message_values_max && site.extent.size() <= map_rank_max, "a site's parts");
+    KILN_NEED(site.text.size() <= tile::message_text_bytes_max, "a site's text");
+    for (const auto extent : site.extent) KILN_NEED(extent >= 1 && extent <= map_iterations_max, "a site's extent");
+  }
+  return {};
+}
+
 Status check(const Program& program) {
   KILN_NEED(is_identifier(program.name), "its name");
   KILN_NEED(program.target.size() <= 256, "its target");
@@ -452,6 +473,7 @@ Status check(const Program& program) {
   for (std::size_t i = 0; i < program.arguments(); ++i)
     KILN_NEED(!program.tensors[i].workspace, "a workspace before a parameter");
   for (const auto& launch : program.launches) KILN_CHECK(LaunchChecker(program, launch).run());
+  KILN_CHECK(check_records(program));
   return {};
 }
 

@@ -50,6 +50,7 @@ class Encoder {
     w_.list(program.symbols, [&](Writer&, const Symbol& s) { symbol(s); });
     w_.list(program.tensors, [&](Writer&, const Tensor& t) { tensor(t); });
     w_.list(program.launches, [&](Writer&, const Launch& l) { launch(l); });
+    if (program.records >= 0) records(program);  // nothing otherwise: other programs keep their bytes
     return w_.take();
   }
 
@@ -63,6 +64,11 @@ class Encoder {
   }
   void id(int v) { w_.u32(static_cast<std::uint32_t>(v)); }
 
+  // Texts and pointers are part of the key: what a launch says of its records is stored with the object.
+  void records(const Program& program) {
+    id(program.records);
+    w_.list(program.sites, [&](Writer&, const RecordSite& site) { write_site(w_, site); });
+  }
   void symbol(const Symbol& s) {
     name(s.name);
     w_.i64(s.min);
@@ -177,6 +183,7 @@ class Encoder {
   }
   void write(const If& i) { expr(i.condition); body(i.then); body(i.otherwise); }
   void write(const Let& l) { id(l.var); expr(l.value); }
+  void write(const Leave& l) { expr(l.condition); }
 
   Writer w_;
   bool with_names_;
@@ -230,6 +237,11 @@ class Decoder {
     p.symbols = r_.list<Symbol>([&](Reader&) { return symbol(); });
     p.tensors = r_.list<Tensor>([&](Reader&) { return tensor(); });
     p.launches = r_.list<Launch>([&](Reader&) { return launch(); });
+    if (r_.ok() && r_.left() > 0) {
+      p.records = id();
+      p.sites = r_.list<RecordSite>(read_site);
+      if (p.records < 0) r_.fail();
+    }
     if (auto end = r_.finish(); !end) return Error(ErrorCode::corrupt, "bound program: " + end.error().message);
     KILN_CHECK(check(p));
     return p;
@@ -333,6 +345,7 @@ class Decoder {
         break;
       }
       case 8: { Let l; l.var = id(); l.value = expr(); s.node = std::move(l); break; }
+      case 9: s.node = Leave{expr()}; break;
       default: r_.fail();
     }
     s.turn.position = id(), s.turn.stage = id();
@@ -418,6 +431,26 @@ class Decoder {
 };
 
 }  // namespace
+
+void write_site(Writer& writer, const RecordSite& site) {
+  writer.string(site.pointer);
+  writer.string(site.text);
+  writer.boolean(site.asserts);
+  writer.list(site.extent, [](Writer& w, std::int64_t extent) { w.i64(extent); });
+  writer.list(site.values, [](Writer& w, DType type) { w.enumeration(type); });
+}
+
+RecordSite read_site(Reader& reader) {
+  RecordSite site;
+  site.pointer = reader.string();
+  site.text = reader.string();
+  const auto asserts = reader.u8();
+  if (asserts > 1) reader.fail();
+  site.asserts = asserts == 1;
+  site.extent = reader.list<std::int64_t>([](Reader& r) { return r.i64(); });
+  site.values = reader.list<DType>([](Reader& r) { return r.enumeration(dtype_last); });
+  return site;
+}
 
 void write_extent(Writer& writer, const Extent& extent) {
   writer.boolean(extent.is_static());

@@ -212,6 +212,7 @@ class Printer {
     line(depth, "else");
     body(i.otherwise, depth + 1);
   }
+  void write(const Leave& l, int depth) { line(depth, "leave the block if " + expr(*l.condition)); }
   void write(const Let& l, int depth) { line(depth, "let " + variable(l.var) + " = " + expr(*l.value)); }
 
   const Program& program_;

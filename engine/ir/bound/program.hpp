@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "engine/base/bytes.hpp"
+#include "engine/ir/bound/records.hpp"
 #include "engine/ir/bound/schedule.hpp"
 #include "engine/ir/tile/expression.hpp"
 #include "engine/ir/tile/program.hpp"
@@ -175,10 +176,11 @@ struct For {
 };
 struct If { ExprPtr condition; Body then, otherwise; };  // condition uniform over the block
 struct Let { int var = 0; ExprPtr value; };              // uniform over the block
+struct Leave { ExprPtr condition; };                     // where it holds, of the whole block, the block ends here
 
 struct Stmt {
   std::string pointer;                       // into the tile program; for diagnostics only, not part of the key
-  std::variant<Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let> node;
+  std::variant<Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let, Leave> node;
   Turn turn;                                 // in the loop whose body it stands in
 };
 
@@ -197,6 +199,10 @@ struct Program {
   std::vector<Symbol> symbols;               // dynamic ones
   std::vector<Tensor> tensors;
   std::vector<Launch> launches;              // run in order
+  // Prints and asserts, and the workspace that their records go to (records.hpp); -1, and no sites, where there are
+  // none. The statements that write records are maps as any other.
+  std::vector<RecordSite> sites;
+  int records = -1;
   [[nodiscard]] std::size_t arguments() const;  // tensors that are no workspace: the first ones
 };
 
@@ -208,6 +214,10 @@ Result<Program> decode(ByteView bytes);      // of encode(…, true); corrupt on
 // An extent by itself, for what holds extents beside programs. Reading fails the reader on anything else.
 void write_extent(Writer& writer, const Extent& extent);
 Extent read_extent(Reader& reader);
+
+// The same for a site; reading fails the reader on what is no site's bytes, and does not check what check does.
+void write_site(Writer& writer, const RecordSite& site);
+RecordSite read_site(Reader& reader);
 
 // The grid's blocks, at most blocks_max + 1: a grid over the limit is told from one within it, whatever its extents (not
 // negative, at most grid_extent_max).

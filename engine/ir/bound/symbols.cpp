@@ -123,6 +123,7 @@ class Replacer {
     replace(branch.then), replace(branch.otherwise);
   }
   void replace(Let& let) const { replace(let.value); }
+  void replace(Leave& leave) const { replace(leave.condition); }
 
   std::span<const std::int64_t> values_;
 };

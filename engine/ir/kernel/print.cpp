@@ -272,6 +272,9 @@ class Printer {
     line(depth, "else:");
     body(node.otherwise, depth + 1);
   }
+  void print(const Leave& node, int depth, const std::string& note) {
+    line(depth, "leave if " + expr(node.condition), note);
+  }
   void print(const Let& node, int depth, const std::string& note) {
     line(depth, "let " + names_.variables[node.var] + " = " + expr(node.value), note);
   }

@@ -129,12 +129,15 @@ using Body = std::vector<Stmt>;
 struct For { int var = 0; ExprPtr from, to, step; bool unroll = false; Body body; };
 struct If { ExprPtr condition; Body then, otherwise; };
 struct Let { int var = 0; ExprPtr value; };
+// Where the condition holds the block ends here: one value for all its waves, which end together, so that none waits at
+// a barrier for another. Not under a condition that lanes decide.
+struct Leave { ExprPtr condition; };
 
 struct Stmt {
   std::string pointer;   // the tile program's statement it comes from, may be empty
   std::string note;      // why, printed behind '#'
   std::variant<LoadGlobal, StoreGlobal, LoadLds, StoreLds, Direct, Wait, Barrier, Mma, Fill, Map, Reduce, Convert,
-               Sched, For, If, Let> node;
+               Sched, For, If, Let, Leave> node;
 };
 
 struct Role {            // a named group of waves

@@ -97,6 +97,7 @@ struct Expressions {
   }
   void operator()(const If& node) const { visit_one(node.condition, visit); }
   void operator()(const Let& node) const { visit_one(node.value, visit); }
+  void operator()(const Leave& node) const { visit_one(node.condition, visit); }
   template <class Other> void operator()(const Other&) const {}
 };
 

@@ -112,6 +112,10 @@ class Liveness {
     use_expression(*node.condition, then);
     return then;
   }
+  Set before(const Leave& node, Set live, const std::string&) {
+    use_expression(*node.condition, live);
+    return live;
+  }
   template <class Other> Set before(const Other&, Set live, const std::string&) { return live; }
 
   const Subject& subject_;

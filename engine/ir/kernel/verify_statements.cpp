@@ -346,6 +346,10 @@ class Walker {
     body(node.otherwise, path + "/else");
     divergent_ = outer;
   }
+  void check(const Leave& node) {
+    require(node.condition != nullptr, "a leave without condition");
+    require(!divergent_, "the block ends under a condition that lanes decide");
+  }
   void check(const Let& node) {
     if (!require(node.var >= 0 && node.var < static_cast<int>(subject_.launch.variables.size()) && node.value,
                  "no such variable")) {

@@ -118,9 +118,17 @@ struct Gemm {
   Text transpose_a, transpose_b, clear;       // booleans, absent: false
   GemmSchedule schedule;
 };
+// A print or an assert, as a statement or in a map: what a record of it says.
+struct Message {
+  bool asserts = false;
+  Text condition;                             // assert: what must hold
+  std::string text;                           // printable (message_text.hpp), never in emitted text
+  std::vector<Text> values;                   // numbers or booleans, at most message_values_max
+};
+inline constexpr std::size_t message_text_bytes_max = 200, message_values_max = 4;
 enum class AtomicOp : std::uint8_t { none, add, max, min, bit_or, bit_and, bit_xor, exchange, cas };
 const char* atomic_op_name(AtomicOp op);      // "add", "or"; "" for none
-struct MapItem {                              // a let, a set or an atomic
+struct MapItem {                              // a let, a set, an atomic, a print or an assert
   std::string let;                            // let: names `value` in the following items
   std::string target;                         // set: element `target[indices] = value`; atomic: the element it updates
   std::vector<Text> indices;
@@ -130,6 +138,7 @@ struct MapItem {                              // a let, a set or an atomic
   AtomicOp atomic = AtomicOp::none;
   Text compare;                               // cas: what the element must be
   std::string old;                            // atomic: names what it was in the following items; may be ""
+  std::optional<Message> message;             // print, assert: all of the above is empty but `where` and `pointer`
 };
 struct Map {
   std::vector<std::string> index;             // index variables, outermost first
@@ -165,7 +174,7 @@ struct Sync {};
 struct Stmt {
   std::string pointer;                        // JSON pointer of the statement
   Text when;                                  // optional, compile-time: the statement exists only if true
-  std::variant<Alloc, Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let, Sync> node;
+  std::variant<Alloc, Copy, Fill, Gemm, Map, Reduce, Scan, For, If, Let, Sync, Message> node;
 };
 
 struct Launch {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "engine/ir/tile/message_text.hpp"
 #include "engine/ir/tile/nearest_name.hpp"
 #include "engine/ir/tile/schedule_reader.hpp"
 
@@ -11,8 +12,9 @@ namespace {
 constexpr std::size_t tile_rank_max = 4, tensor_rank_max = 8;
 
 const std::vector<std::string> statement_names{"alloc",  "copy", "fill", "gemm", "map",
-                                               "reduce", "scan", "for",  "if",   "let",  "sync"};
-const std::vector<std::string> later_statements{"while", "print", "assert"};
+                                               "reduce", "scan", "for",  "if",   "let",  "sync",
+                                               "print",  "assert"};
+const std::vector<std::string> later_statements{"while"};
 const std::vector<std::string> atomic_names{"add", "max", "min", "or", "and", "xor", "exchange", "cas"};
 
 Region read_region_object(ReadContext& context, const JsonNode& node, const std::string& pointer) {
@@ -114,10 +116,45 @@ Gemm read_gemm(ReadContext& context, FieldReader& fields) {
   return gemm;
 }
 
+std::string read_message_text(ReadContext& context, FieldReader& fields, std::string_view field, bool is_required) {
+  const JsonNode* node = is_required ? fields.required(field) : fields.optional(field);
+  if (!node) return "";
+  const std::string wrong = node->kind == JsonNode::Kind::string ? what_is_not_printable(node->text) : describe(*node);
+  if (wrong.empty()) return node->text;
+  context.mistake(fields.pointer(field), "a message is one line of printable text",
+                  "at most " + std::to_string(message_text_bytes_max) + " bytes of UTF-8 without control characters",
+                  wrong);
+  return "";
+}
+
+// A statement's fields; in a map `text` and `condition` are named otherwise.
+Message read_message(ReadContext& context, FieldReader& fields, bool asserts, bool in_map) {
+  Message message;
+  message.asserts = asserts;
+  if (asserts) message.condition = fields.text(in_map ? "assert" : "condition");
+  const bool named = in_map && !asserts;
+  message.text = read_message_text(context, fields, named ? "print" : "text", named);
+  const JsonNode* values = fields.optional("values");
+  if (values && (values->kind != JsonNode::Kind::array || !values->items.empty()))
+    message.values = fields.texts("values", message_values_max);
+  return message;
+}
+
+MapItem read_map_message(ReadContext& context, FieldReader& fields, bool asserts) {
+  MapItem item;
+  item.pointer = fields.pointer();
+  item.message = read_message(context, fields, asserts, true);
+  item.where = fields.text_or_absent("where");
+  fields.finish();
+  return item;
+}
+
 MapItem read_map_item(ReadContext& context, const JsonNode& node, const std::string& pointer) {
   MapItem item;
   item.pointer = pointer;
   FieldReader fields(context, node, pointer, "an item of a map");
+  const bool prints = node.find("print") != nullptr, asserts = node.find("assert") != nullptr;
+  if (prints || asserts) return read_map_message(context, fields, asserts);
   const JsonNode* let = fields.optional("let");
   const JsonNode* set = fields.optional("set");
   const JsonNode* atomic = fields.optional("atomic");
@@ -132,7 +169,7 @@ MapItem read_map_item(ReadContext& context, const JsonNode& node, const std::str
   fields.finish();
   if (!fields.valid()) return item;
   if ((let ? 1 : 0) + (set || atomic ? 1 : 0) != 1) {
-    context.mistake(pointer, "an item of a map has either 'let' or 'set' or 'atomic'", "one of them",
+    context.mistake(pointer, "an item of a map has one of 'let', 'set', 'atomic', 'print' and 'assert'", "one of them",
                     let ? "several" : "none");
     return item;
   }
@@ -250,6 +287,7 @@ void read_operation(ReadContext& context, FieldReader& fields, const std::string
   if (op == "if") stmt.node = read_if(context, fields);
   if (op == "let") stmt.node = read_let(context, fields);
   if (op == "sync") stmt.node = Sync{};
+  if (op == "print" || op == "assert") stmt.node = read_message(context, fields, op == "assert", false);
 }
 
 bool read_statement(ReadContext& context, const JsonNode& node, const std::string& pointer, Stmt& stmt) {

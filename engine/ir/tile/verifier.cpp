@@ -280,6 +280,7 @@ class NameVerifier {
     expressions(map.extent, Place::compile);
     for (const auto& index : map.index) declare(index, {NameKind::index, 0}, stmt.pointer + "/index");
     for (const auto& item : map.body) {
+      if (item.message) message(*item.message);
       expression(item.value, Place::element);
       expression(item.where, Place::element);
       expression(item.compare, Place::element);
@@ -357,6 +358,12 @@ class NameVerifier {
     declare(let.name, {NameKind::let, 0}, stmt.pointer + "/name");
   }
   void statement(const Stmt&, const Sync&) {}
+  void statement(const Stmt&, const Message& node) { message(node); }
+  // Statements may look at elements too: they are maps of one point.
+  void message(const Message& message) {
+    expression(message.condition, Place::element);
+    expressions(message.values, Place::element);
+  }
 
   void body(const Body& statements, int depth) {
     const std::size_t mark = declared_.size();

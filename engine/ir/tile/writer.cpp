@@ -297,7 +297,9 @@ class ProgramWriter {
     for (const auto& item : map.body) {
       json_.item();
       json_.open('{');
-      if (!item.let.empty()) {
+      if (item.message) {
+        message(*item.message, true);
+      } else if (!item.let.empty()) {
         field("let", item.let);
       } else {
         std::string target = item.target;
@@ -358,6 +360,16 @@ class ProgramWriter {
     field("value", let.value);
   }
   void statement(const Sync&) { field("op", "sync"); }
+  void statement(const Message& node) {
+    field("op", node.asserts ? "assert" : "print");
+    message(node, false);
+  }
+  void message(const Message& message, bool in_map) {
+    field(in_map ? "assert" : "condition", message.condition);
+    const bool named = in_map && !message.asserts;
+    if (named || !message.text.empty()) field(named ? "print" : "text", message.text);
+    fields("values", message.values);
+  }
 
   JsonText json_;
 };

@@ -55,6 +55,8 @@ void add_use(const bound::Stmt& stmt, TileUse& use) {
     add_use(branch->otherwise, use);
   } else if (const auto* let = node_of<bound::Let>(stmt)) {
     reads_of(*let->value, use);
+  } else if (const auto* leave = node_of<bound::Leave>(stmt)) {
+    reads_of(*leave->condition, use);
   }
 }
 
@@ -96,6 +98,10 @@ Status Builder::translate_one(const bound::Stmt& stmt, kernel::Body& to) {
   if (const auto* let = node_of<bound::Let>(stmt)) {
     facts.set_let(let->var, *let->value);
     emit(to, kernel::Let{let->var, uniform(let->value, to)});
+    return ok();
+  }
+  if (const auto* leave = node_of<bound::Leave>(stmt)) {
+    emit(to, kernel::Leave{uniform(leave->condition, to)});
     return ok();
   }
   const auto& branch = std::get<bound::If>(stmt.node);

@@ -45,6 +45,7 @@ class Toucher {
   void operator()(const kernel::For& node) { maybe(node.from); maybe(node.to); }
   void operator()(const kernel::If& node) { maybe(node.condition); }
   void operator()(const kernel::Let& node) { maybe(node.value); }
+  void operator()(const kernel::Leave& node) { maybe(node.condition); }
   template <class Other> void operator()(const Other&) {}
 
  private:

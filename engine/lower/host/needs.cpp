@@ -80,6 +80,7 @@ class Finder {
   void visit(const bound::Scan& scan) { all_of(scan.from); }
   void visit(const bound::Fill& fill) { reads(fill.value); }
   void visit(const bound::Let& let) { reads(let.value); }
+  void visit(const bound::Leave& leave) { reads(leave.condition); }
   void visit(const bound::For& loop) {
     reads(loop.from);
     reads(loop.to);

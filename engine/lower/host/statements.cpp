@@ -209,6 +209,8 @@ Status Translator::statement(const bound::Body& siblings, const bound::Stmt& stm
   } else if (const auto* node = std::get_if<bound::Let>(&stmt.node)) {
     facts_.set_let(node->var, *node->value);
     out.push_back({stmt.pointer, "", kernel::Let{node->var, node->value}});
+  } else if (const auto* node = std::get_if<bound::Leave>(&stmt.node)) {
+    out.push_back({stmt.pointer, "", kernel::Leave{node->condition}});
   }
   return {};
 }

@@ -200,6 +200,7 @@ struct Uses {
     body(s.otherwise);
   }
   void operator()(const kernel::Let& s) const { expr(s.value); }
+  void operator()(const kernel::Leave& s) const { expr(s.condition); }
   template <class Other>
   void operator()(const Other&) const {}
 };

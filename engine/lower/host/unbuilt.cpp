@@ -67,6 +67,7 @@ class Finder {
     body(branch.otherwise);
   }
   void visit(const bound::Let& let) { look(let.value); }
+  void visit(const bound::Leave& leave) { look(leave.condition); }
 
   std::string pointer_;
   Diagnostics diagnostics_;

@@ -16,7 +16,7 @@ Shapes and types below are those of the tile that an operation gives; ``[…]`` 
 """
 
 from . import (  # noqa: F401 - what their operations do is registered
-    _atomics, _descriptors, _elementwise, _products, _random, _reductions, _refused, _shapes)
+    _atomics, _descriptors, _elementwise, _messages, _products, _random, _reductions, _refused, _shapes)
 from ._autotune import Config, autotune
 from ._errors import KernelError, Place
 from ._functions import *  # noqa: F401,F403

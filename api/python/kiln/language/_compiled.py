@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Callable, Dict, List, Mapping, Optional, Sequence
 
 from .. import errors
+from .._printed import show
 from . import _launch, _overlaps
 from ._arguments import ArraySpec, Staged, memory_of, scalar_of
 from ._builder import value_at
@@ -76,7 +77,9 @@ class CompiledKernel:
         return self.device
 
     def run(self, values: Mapping[str, Any]) -> Optional[float]:
-        return self._with_arguments(values, lambda arguments: self._loaded(device=self._place(), **arguments))
+        took = self._with_arguments(values, lambda arguments: self._loaded(device=self._place(), **arguments))
+        show(took)
+        return took
 
     def _with_arguments(self, values: Mapping[str, Any], act: Callable[[Dict[str, Any]], Any]) -> Any:
         self._place()
@@ -174,6 +177,10 @@ class _Located:
             return False
         for diagnostic in error.diagnostics:
             place = place_of(self._places, str(diagnostic.get("pointer", "")))
+            if place is not None and isinstance(error, errors.AssertionFailed):
+                show(error)
+                error.message = "%s: %s" % (place, error.message)
+                return False
             if place is not None:
                 message = str(diagnostic.get("message", error.message))
                 if diagnostic.get("expected"):

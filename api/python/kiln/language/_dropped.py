@@ -137,6 +137,9 @@ class Flow:
     def _map(self, statement: Dict[str, Any]) -> None:
         lets: Dict[str, Dict[str, Extra]] = {}
         for item in statement["body"]:
+            if "value" not in item:  # a print or an assert: shown, whatever it is
+                self._untouched(*[v for k, v in item.items() if k in ("assert", "values", "where")])
+                continue
             found = self._indices(item["value"], lets)
             self._untouched(item.get("where", ""))
             if "let" in item:

@@ -217,6 +217,20 @@ def uint_to_uniform_float(x):  # type: ignore[no-untyped-def]
     """Random u32 or i32 as f32 in [0, 1)."""
 
 
+@_language
+def device_print(prefix, *args, hex=False):  # type: ignore[no-untyped-def]
+    """Records ``prefix`` and the values, of each element where one is a tile; the launch's caller sees them as lines.
+    ``print`` does the same.
+    """
+
+
+@_language
+def device_assert(cond, msg="", mask=None):  # type: ignore[no-untyped-def]
+    """Ends the block, and fails its launch, where ``cond`` does not hold (for any element, where ``mask`` does).
+    ``assert`` does the same.
+    """
+
+
 # -- what has no counterpart, or none yet: errors that say what to do instead
 
 
@@ -225,16 +239,6 @@ def atomic_cas(pointer, cmp, val, sem=None, scope=None):  # type: ignore[no-unty
     """Replaces what ``pointer`` points to by ``val`` where it equals ``cmp``, one writer at a time; gives what was
     there.
     """
-
-
-@_language
-def device_print(prefix, *args, hex=False):  # type: ignore[no-untyped-def]
-    """Not there yet."""
-
-
-@_language
-def device_assert(cond, msg="", mask=None):  # type: ignore[no-untyped-def]
-    """Not there yet."""
 
 
 @_language

@@ -439,8 +439,3 @@ def _isinstance(t: Reader, x: Any, kinds: Any) -> bool:
         if found:
             return True
     return False
-
-
-@operation("python.print")
-def _python_print(t: Reader, *_: Any, **__: Any) -> None:
-    raise Mistake("print inside a kernel", "tl.static_print while it is read; tl.device_print while it runs")

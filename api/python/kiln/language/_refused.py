@@ -15,10 +15,6 @@ def _refused(names: str, message: str, hint: str) -> None:
         raise Mistake(message, hint)
 
 
-_refused("device_print", "printing from a running kernel is not there yet",
-         "store the values into a parameter and look at the array; compiled.check() compares with the interpreter")
-_refused("device_assert", "assertions in a running kernel are not there yet",
-         "tl.static_assert for what is known when compiled; compiled.check() compares with the interpreter")
 _refused("dot_scaled", "products of blocks with scales (f8, f6, f4) are not there yet",
          "convert the operands and multiply with the scales first: tl.dot((x.to(tl.float32) * s).to(tl.float16), y)")
 _refused("inline_asm_elementwise", "inline assembly",

@@ -156,13 +156,15 @@ class Tracer(Names):
 
     def read_Assert(self, node: ast.Assert) -> None:
         known = self.eval(node.test)
-        if isinstance(known, Expr):
-            if known.level == STATIC:
-                self.builder.constraints.append(truth(known).text)  # type: ignore[union-attr]
-                return
-            self.fail("an assertion on values of the running kernel", node, "assert what is known when compiled; mask or clamp the rest")
+        if isinstance(known, Expr) and known.level == STATIC:
+            self.builder.constraints.append(truth(known).text)  # type: ignore[union-attr]
+            return
+        said = self.eval(node.msg) if node.msg is not None else ""
+        if isinstance(known, (Expr, Tile, Region, Dot, Transposed)):
+            self.operations["device_assert"](self, known, said)
+            return
         if not known:
-            said = self.eval(node.msg) if node.msg is not None else "the assertion does not hold"
+            said = said or "the assertion does not hold"
             self.fail(str(said), node)
 
     def read_Assign(self, node: ast.Assign) -> None:

@@ -29,7 +29,6 @@ _TEXT = (
 )
 _ADDRESS = ("addresses of memory", "index the tensor: A[i, j]; T.view gives another shape")
 _GRID = ("waiting for other blocks", "several T.Kernel in one function are launches in order")
-_PRINT = ("output from a running kernel", "write the values to a tensor, or compare with kernel.check()")
 _SPARSE = ("sparse products", "T.gemm on the dense tiles")
 _RANDOM = ("random numbers inside a kernel", "pass them as a tensor")
 _REDUCER = ("a reducer", "T.reduce_sum on a fragment that the T.Parallel loop fills")
@@ -77,7 +76,6 @@ _NAMES = (
         """sync_grid ClusterKernel block_rank_in_cluster cluster_sync PersistentTileScheduler clc_try_cancel_multicast
                clc_is_canceled clc_get_first_ctaid_x atomic_load atomic_store""",
     ),
-    (_PRINT, "print device_assert"),
     (_SPARSE, "gemm_sp gemm_sp_v2"),
     (_RANDOM, "rng_init rng_rand rng_rand_float"),
     (_REDUCER, "alloc_reducer finalize_reducer reducer_init reducer_update"),

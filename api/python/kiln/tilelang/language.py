@@ -384,6 +384,16 @@ def make_swizzled_layout(buffer: Any, *hints: Any, **more: Any) -> Any:
     """A hint: lowering counts the conflicts of a shared tile and chooses a swizzle by itself."""
 
 
+@_op()
+def print(obj: Any = None, msg: str = "", warp_group_id: int = 0, warp_id: int = 0) -> None:  # noqa: A001
+    """Records a value, or each element of a tile; the launch's caller sees them as lines with ``msg`` in front."""
+
+
+@_op()
+def device_assert(condition: Any, msg: str = "", no_stack_info: bool = False) -> None:
+    """Ends the block, and fails its launch, where the condition does not hold (for any element)."""
+
+
 globals().update({"float": float32, "int": int32, "uint": uint32, "bool": bool_})
 _LANGUAGE = [
     name
