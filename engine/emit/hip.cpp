@@ -185,7 +185,7 @@ Result<std::string> print_kernel(const kernel::Program& program, const kernel::L
   if (launch.grid.size() != 3 || launch.wave < 1 || launch.threads % launch.wave != 0)
     return Error(ErrorCode::internal, "a launch without grid or waves");
   Context context(program, launch, target);
-  context.global_barriers = reads_what_it_writes(launch, program.tensors.size());
+  context.global_barriers = reads_what_it_writes(launch, program.tensors);
   KILN_CHECK(print_roles(context));
   const std::string threads = std::to_string(launch.threads);
   std::string out = "extern \"C\" " + (launch.waves_per_simd > 0 ? "KILN_KERNEL_WAVES(" + threads + ", " +

@@ -145,6 +145,6 @@ Status print_reduce(Context& context, const kernel::Reduce& reduce);            
 Status print_convert(Context& context, const kernel::Convert& convert);         // hip_convert.cpp
 void print_barrier(Context& context);                                           // hip.cpp
 // Whether a launch reads a tensor that it also writes (hip_global_order.cpp): then barriers order global memory too.
-bool reads_what_it_writes(const kernel::Launch& launch, std::size_t tensors);
+bool reads_what_it_writes(const kernel::Launch& launch, const std::vector<bound::Tensor>& tensors);
 
 }  // namespace kiln::emit::hip

@@ -59,11 +59,17 @@ struct GlobalUse {
 
 }  // namespace
 
-bool reads_what_it_writes(const kernel::Launch& launch, std::size_t tensors) {
-  GlobalUse use{std::vector<bool>(tensors, false), std::vector<bool>(tensors, false)};
+bool reads_what_it_writes(const kernel::Launch& launch, const std::vector<bound::Tensor>& tensors) {
+  GlobalUse use{std::vector<bool>(tensors.size(), false), std::vector<bool>(tensors.size(), false)};
   for (const auto& role : launch.roles) use.body(role.body);
-  for (std::size_t i = 0; i < tensors; ++i)
-    if (use.read[i] && use.written[i]) return true;
+  std::vector<bool> read(tensors.size(), false), written = read;
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    const auto memory = static_cast<std::size_t>(bound::memory_of(tensors, static_cast<int>(i)));
+    read[memory] = read[memory] || use.read[i];
+    written[memory] = written[memory] || use.written[i];
+  }
+  for (std::size_t i = 0; i < tensors.size(); ++i)
+    if (read[i] && written[i]) return true;
   return false;
 }
 

@@ -22,7 +22,7 @@ class MapPrinter {
       else if (item.old >= 0)
         lets_.insert(item.old);
       if (item.let < 0)
-        written_.insert({item.tensor, item.target});
+        written_.insert({item.tensor, item.tensor ? bound::memory_of(ctx.program.tensors, item.target) : item.target});
     }
     const auto last = static_cast<std::uint64_t>(std::max<std::int64_t>(map.extent.back(), 2));
     lanes_ = static_cast<int>(std::min<std::uint64_t>(ctx.vector_bytes / 4, std::bit_ceil(last)));
@@ -89,7 +89,9 @@ bool MapPrinter::can_hoist(const Expr& expr) const {
     return id != map_.index.back() && !lets_.contains(id);
   }
   if (expr.kind == Expr::Kind::tile || expr.kind == Expr::Kind::tensor) {
-    if (written_.contains({expr.kind == Expr::Kind::tensor, static_cast<int>(expr.integer)})) return false;
+    const bool tensor = expr.kind == Expr::Kind::tensor;
+    const int id = static_cast<int>(expr.integer);
+    if (written_.contains({tensor, tensor ? bound::memory_of(ctx_.program.tensors, id) : id})) return false;
   }
   return std::all_of(expr.args.begin(), expr.args.end(), [&](const auto& arg) { return can_hoist(*arg); });
 }

@@ -137,4 +137,10 @@ std::int64_t Tile::elements() const {
   return n;
 }
 
+int memory_of(const std::vector<Tensor>& tensors, int tensor) {
+  if (!tensors[static_cast<std::size_t>(tensor)].may_alias) return tensor;
+  const auto first = std::find_if(tensors.begin(), tensors.end(), [](const Tensor& other) { return other.may_alias; });
+  return static_cast<int>(first - tensors.begin());
+}
+
 }  // namespace kiln::bound

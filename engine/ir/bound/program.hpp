@@ -111,6 +111,8 @@ struct Tensor {           // one parameter, in order; scalars have rank 0 and sc
   }
   [[nodiscard]] bool is_static() const { return all_static(shape) && all_static(strides); }
 };
+// Where a tensor's elements are, as far as that is known: tensors that may alias have one number, that of their first.
+int memory_of(const std::vector<Tensor>& tensors, int tensor);
 struct Tile {
   std::string name;
   DType dtype = DType::f32;

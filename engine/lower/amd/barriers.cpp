@@ -26,7 +26,7 @@ struct Pending {
 
 class Placer {
  public:
-  explicit Placer(kernel::Launch& launch) : launch_(launch) {}
+  Placer(kernel::Launch& launch, const std::vector<bound::Tensor>& tensors) : launch_(launch), tensors_(tensors) {}
   int count = 0;
   // Each loop is gone through several times, and so are those in it.
   [[nodiscard]] bool too_long() const { return steps_ > steps_max; }
@@ -38,7 +38,7 @@ class Placer {
         pending = {};
         continue;
       }
-      const Touches touches = touches_of(launch_, statements[i]);
+      const Touches touches = touches_of(launch_, tensors_, statements[i]);
       if (meets(pending, touches, statements[i])) i = place_before(statements, i, pending);
       add(pending, touches, statements[i]);
       if (auto* loop = std::get_if<kernel::For>(&statements[i].node)) {
@@ -74,7 +74,7 @@ class Placer {
                       {statements[i].pointer, "", kernel::Barrier{}});
     ++count;
     for (std::size_t again = at + 1; again <= i; ++again) {
-      add(pending, touches_of(launch_, statements[again]), statements[again]);
+      add(pending, touches_of(launch_, tensors_, statements[again]), statements[again]);
     }
     return i + 1;
   }
@@ -82,7 +82,7 @@ class Placer {
   // Whether anything in there touches LDS or a tensor; a loop over registers alone needs no turns.
   bool touches_memory(const kernel::Body& statements) const {
     return std::any_of(statements.begin(), statements.end(), [&](const kernel::Stmt& stmt) {
-      const Touches touches = touches_of(launch_, stmt);
+      const Touches touches = touches_of(launch_, tensors_, stmt);
       if (!touches.lds_read.empty() || !touches.lds_written.empty() || !touches.tensors_read.empty() ||
           !touches.tensors_written.empty() || std::holds_alternative<kernel::Barrier>(stmt.node)) {
         return true;
@@ -125,7 +125,7 @@ class Placer {
   bool passes(const kernel::Stmt& stmt) const {
     if (std::holds_alternative<kernel::Sched>(stmt.node)) return true;
     if (std::holds_alternative<kernel::Let>(stmt.node) || std::holds_alternative<kernel::LoadGlobal>(stmt.node)) {
-      const Touches touches = touches_of(launch_, stmt);
+      const Touches touches = touches_of(launch_, tensors_, stmt);
       return touches.lds_read.empty() && touches.lds_written.empty();
     }
     return false;
@@ -210,12 +210,13 @@ class Placer {
   int steps_ = 0;
   bool probing_ = false, found_ = false;   // probing: nothing is placed, found_ says whether something would be
   kernel::Launch& launch_;
+  const std::vector<bound::Tensor>& tensors_;
 };
 
 }  // namespace
 
-int place_barriers(kernel::Launch& launch) {
-  Placer placer(launch);
+int place_barriers(kernel::Launch& launch, const std::vector<bound::Tensor>& tensors) {
+  Placer placer(launch, tensors);
   for (auto& role : launch.roles) {
     Pending pending;
     placer.body(role.body, pending);

@@ -205,7 +205,7 @@ Result<kernel::Launch> lower_launch(const Subject& subject, Plan plan, Lowered& 
   launch.roles.push_back(std::move(role));
   const std::int64_t saved = allocate_lds(launch, subject.target.lds_bytes / 2);
   if (launch.lds_bytes > subject.target.lds_bytes) return too_large(launch, subject);
-  const int barriers = place_barriers(launch);
+  const int barriers = place_barriers(launch, subject.program.tensors);
   if (barriers < 0) return too_deep(subject);
   KILN_TRY(launch.order, block_order(subject, report));
   if (has_gemm(subject) && subject.target.family == target::Family::cdna) {

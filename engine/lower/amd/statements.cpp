@@ -245,7 +245,9 @@ bool updates_in_place(const Subject& subject, const bound::Map& map, const std::
     if (subject.in_lds(access.tile) && access.read && access.written) return true;
   }
   return std::any_of(map.body.begin(), map.body.end(), [&](const bound::MapItem& item) {
-    return item.let < 0 && item.tensor && subject.program.tensors[item.target].access == Access::readwrite;
+    if (item.let >= 0 || !item.tensor) return false;
+    const auto& tensor = subject.program.tensors[item.target];
+    return tensor.access == Access::readwrite || tensor.may_alias;
   });
 }
 // An atomic is done once a point: by one register of one lane of one wave.

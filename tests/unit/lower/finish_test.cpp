@@ -63,7 +63,7 @@ std::string text_of(const kernel::Body& body) {
 std::string with_barriers(kernel::Body body, bool same_bytes = false) {
   kernel::Launch launch = launch_of(std::move(body));
   launch.storages[second].offset_bytes = same_bytes ? 512 : 1024;
-  place_barriers(launch);
+  place_barriers(launch, {});
   return text_of(launch.roles.front().body);
 }
 
@@ -90,7 +90,7 @@ TEST(Barriers, BothBranchesCount) {
   branch.condition = make_integer(1, DType::boolean);
   branch.then = {store(first)};
   kernel::Launch launch = launch_of({stmt(std::move(branch)), load(first)});
-  EXPECT_EQ(place_barriers(launch), 1);
+  EXPECT_EQ(place_barriers(launch, {}), 1);
 }
 
 TEST(LdsAllocation, SharesOnlyWhenAskedAndOnlyDeadBytes) {
