@@ -138,8 +138,12 @@ class TuneArguments {
       return input;
     }
     KILN_TRY(const auto mapped, Mapping::map(input.memory.get(), std::max<std::size_t>(input.bytes, 1), true));
-    capture::generate(tensor.dtype, tensor.access != Access::write, capture::tensor_seed(seed, index),
-                      {mapped.data(), std::size_t(input.bytes)});
+    const auto& call = call_->call;
+    const bool whole = capture::generate(tensor.dtype, tensor.access != Access::write, capture::tensor_seed(seed, index),
+                                         {mapped.data(), std::size_t(input.bytes)},
+                                         [&] { return call.cancel.cancelled() || call.deadline.passed(); });
+    if (!whole && call.cancel.cancelled()) return Error(ErrorCode::cancelled, "cancelled");
+    if (!whole) return Error(ErrorCode::deadline_exceeded, "the deadline passed while inputs were generated");
     return input;
   }
 

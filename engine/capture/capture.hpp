@@ -2,6 +2,7 @@
 // Plain data and pure functions; any thread. The bytes of a file may be hostile: everything is checked, nothing crashes.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -92,8 +93,10 @@ class CaptureFile {
 };
 
 // The generator that `kiln run` fills tensors with: normals (integers: -8 to 8, unsigned 0 to 8) by the seed; a tensor that the
-// kernel only writes is full of NaN. `bytes` long, a rest shorter than an element stays 0.
-void generate(DType type, bool read, std::uint64_t seed, std::span<std::uint8_t> bytes);
+// kernel only writes is full of NaN. `bytes` long, a rest shorter than an element stays 0. `ended`, asked now and then, ends
+// it early: false.
+bool generate(DType type, bool read, std::uint64_t seed, std::span<std::uint8_t> bytes,
+              const std::function<bool()>& ended = {});
 // The seed of argument `index` of a launch whose own is `seed`: below 2^53, what JSON's integers hold.
 std::uint64_t tensor_seed(std::uint64_t seed, std::size_t index);
 

@@ -24,16 +24,20 @@ void store(DType type, double value, std::uint8_t* at) {
 
 }  // namespace
 
-void generate(DType type, bool read, std::uint64_t seed, std::span<std::uint8_t> bytes) {
+bool generate(DType type, bool read, std::uint64_t seed, std::span<std::uint8_t> bytes,
+              const std::function<bool()>& ended) {
+  constexpr std::size_t asked_every = std::size_t(1) << 20;  // bytes
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
   std::uniform_int_distribution<int> small(-8, 8);
   const auto step = std::size_t(dtype_bytes(type));
   for (std::size_t at = 0; at + step <= bytes.size(); at += step) {
+    if (at % asked_every == 0 && ended && ended()) return false;
     const double value = is_float(type) ? (read ? normal(random) : std::numeric_limits<double>::quiet_NaN())
                        : type == DType::boolean ? small(random) & 1 : is_signed(type) ? small(random) : std::abs(small(random));
     store(type, value, bytes.data() + at);
   }
+  return true;
 }
 
 std::uint64_t tensor_seed(std::uint64_t seed, std::size_t index) {

@@ -1,5 +1,7 @@
 #include "engine/tune/record_store.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <thread>
 
@@ -84,6 +86,19 @@ TEST_F(RecordStoreTest, ARecordUnderAnothersNameIsRemoved) {
   std::filesystem::rename(file(id), file(other));
   EXPECT_EQ(open()->find(other), nullptr);
   EXPECT_FALSE(std::filesystem::exists(file(other)));
+}
+
+// What others put in its place is neither waited for nor followed.
+TEST_F(RecordStoreTest, OnlyRegularFilesAreRead) {
+  const auto record = some_record();
+  const auto id = record_id(record.identity);
+  ASSERT_TRUE(open()->put(record));
+  std::filesystem::rename(file(id), file(id) + ".away");
+  ASSERT_EQ(::mkfifo(file(id).c_str(), 0600), 0);
+  EXPECT_EQ(open()->find(id), nullptr);
+  std::filesystem::remove(file(id));
+  std::filesystem::create_symlink(file(id) + ".away", file(id));
+  EXPECT_EQ(open()->find(id), nullptr);
 }
 
 TEST_F(RecordStoreTest, AnotherBuildsRecordIsListedAndNotUsed) {
