@@ -285,6 +285,21 @@ def counted_by_an_index(P, Y: tl.Buffer[4, tl.int32]):
     Y[tl.atomic_add(P, 1)] += 5
 
 
+@tl.jit
+def overwrites(x, t):
+    t[:] = tl.full([8], 5.0, tl.float32)
+    return x + 1
+
+
+@tl.kernel
+def passes_elements(Y: tl.Buffer[16, tl.float32]):
+    t = tl.alloc_shared([8], dtype=tl.float32)
+    t[:] = tl.full([8], 1.0, tl.float32)
+    Y[0] = overwrites(t[0], t)
+    t[:] = tl.full([8], 2.0, tl.float32)
+    Y[1:5] = overwrites(t[0:4] * 2, t)
+
+
 class Meaning(LanguageCase):
     def run_everywhere(self, kernel, *arguments, outputs, wanted, tolerance=1e-4, **keywords):
         for device in DEVICES:
@@ -374,6 +389,10 @@ class Meaning(LanguageCase):
         wanted = numpy.concatenate([x, x * 2 + numpy.arange(8), x + 1] + rows + [x * 6 + 0.5 - 3])
         y = numpy.zeros(56, "f4")
         self.run_everywhere(tuples_are_values[(1,)], x, y, outputs=[y], wanted=[wanted])
+
+    def test_elements_that_are_passed(self):
+        y = numpy.zeros(16, "f4")
+        self.run_everywhere(passes_elements, y, outputs=[y], wanted=[[2, 5, 5, 5, 5] + [0] * 11])
 
     def test_names_that_follow_a_tile(self):
         x = self.normals(8, 8)

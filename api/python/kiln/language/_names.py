@@ -15,6 +15,8 @@ from ._types import constexpr
 class Names(Loops):
     """The part of the tracer for assignments."""
 
+    arguments_are_values = True  # of functions that are read where they are called
+
     info: Any
     hint: str
     item: Callable[[Any, List[Any]], Any]
@@ -134,6 +136,16 @@ class Names(Loops):
             value.fresh = False
         return value
 
+    def passed(self, name: str, value: Any) -> Any:
+        """An argument as the function's name holds it: elements of memory are what they are now."""
+        if not self.arguments_are_values or self.scope is not None or not isinstance(value, Expr):
+            return value
+        return self.owned(value, name) if value.reads and self._reads_memory(value.reads) else value
+
+    def _reads_memory(self, names: Any) -> bool:
+        """Whether some of what is read may be changed by a statement: the author's tiles, tensors."""
+        return not set(names) <= {tile.name for tile in self.builder.tiles if tile.by_value}
+
     def _owned_part(self, value: Any, name: str) -> Any:
         """An element of a tuple: its transpose would not be found when the tile changes in place."""
         owned = self.owned(value, name)
@@ -151,8 +163,7 @@ class Names(Loops):
     def _counts_memory(self, value: Any) -> bool:
         """Whether a pointer's place is told by memory that may change: the author's tiles, tensors that are written."""
         places = [value.offset] if isinstance(value, Pointer) else list(value.offsets) + [value.base]
-        reads = {name for place in places for name in place.reads}
-        return bool(reads) and not reads <= {tile.name for tile in self.builder.tiles if tile.by_value}
+        return self._reads_memory({name for place in places for name in place.reads})
 
     def _written(self, value: Expr) -> bool:
         params = self.info["params"]

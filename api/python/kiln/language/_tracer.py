@@ -81,7 +81,7 @@ class Tracer(Names):
         if len(self.frames) > 32:
             raise Mistake("functions call each other more than 32 deep", "a kernel has no recursion")
         frame = Frame(source)
-        frame.names.update(arguments)
+        frame.names.update({name: self.passed(name, value) for name, value in arguments.items()})
         frame.borrowed = {name for name, value in arguments.items() if isinstance(value, Tile) and value.by_value}
         outer, self.product_names = self.product_names, _scan.product_operands(source.tree)
         self.frames.append(frame)

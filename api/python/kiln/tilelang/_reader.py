@@ -24,6 +24,8 @@ _DEPTH_MAX = 16  # of parentheses in a value that is not named; the format's lim
 class TileReader(Control):
     """Reads one kernel."""
 
+    arguments_are_values = False  # a macro's are places and expressions
+
     @property
     def specializer(self) -> Any:
         return self.info["specializer"]
