@@ -125,6 +125,13 @@ class ClientTest(unittest.TestCase):
         with self.assertRaises(kiln.errors.NotRunning):
             kiln.connect("/tmp/kiln-no-such-folder/kiln.sock", auto_start=False)
 
+    def test_a_request_that_is_too_long_is_not_sent(self):
+        most = self.client.connection.hello["limits"]["line_bytes_max"]
+        with self.assertRaisesRegex(kiln.InvalidArgument, str(most)) as raised:
+            self.client.connection.call("program.check", {"program": "x" * most})
+        self.assertFalse(raised.exception.retryable)
+        self.client.connection.call("ping", {})
+
     def test_exceptions_cover_the_error_table(self):
         with open(os.path.join(ROOT, "engine/base/result.hpp"), encoding="utf-8") as file:
             codes = re.search(r"enum class ErrorCode \{(.*?)\};", file.read(), re.S).group(1)

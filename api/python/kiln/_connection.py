@@ -303,6 +303,10 @@ class Connection:
         except ValueError:
             where, what = next(_unsendable("", params), ("the request", "this"))
             raise InvalidArgument("%s: %s cannot be sent: JSON has no such number" % (where, what)) from None
+        most = self.hello.get("limits", {}).get("line_bytes_max", 0)
+        if 0 < most < len(data):
+            raise InvalidArgument("the request has %d bytes, and the daemon takes at most %d (limits.line_bytes_max in its config.json)"
+                                  % (len(data), most))
         try:
             line = self._send(data, fds)
             self._sent = True
