@@ -127,7 +127,7 @@ class ClientTest(unittest.TestCase):
 
     def test_a_request_that_is_too_long_is_not_sent(self):
         most = self.client.connection.hello["limits"]["line_bytes_max"]
-        with self.assertRaisesRegex(kiln.InvalidArgument, str(most)) as raised:
+        with self.assertRaisesRegex(kiln.errors.InvalidArgument, str(most)) as raised:
             self.client.connection.call("program.check", {"program": "x" * most})
         self.assertFalse(raised.exception.retryable)
         self.client.connection.call("ping", {})
