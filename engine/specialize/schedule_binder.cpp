@@ -32,7 +32,7 @@ bound::LaunchSchedule StatementBinder::schedule_of(const tile::LaunchSchedule& a
     made.waves_m = power_of_two(asked.waves[0], waves_max, "the number of waves along m");
     made.waves_n = power_of_two(asked.waves[1], waves_max, "the number of waves along n");
   }
-  made.hint = asked.hint;
+  made.hint = asked.hint && (made.order.panel > 0 || made.waves_m > 0 || made.waves_n > 0);
   return made;
 }
 
@@ -46,15 +46,16 @@ bound::GemmSchedule StatementBinder::schedule_of(const tile::GemmSchedule& asked
     made.waves_m = power_of_two(asked.waves[0], waves_max, "the number of waves along m");
     made.waves_n = power_of_two(asked.waves[1], waves_max, "the number of waves along n");
   }
-  made.hint = asked.hint;
+  const int asked_for[] = {made.m, made.n, made.k, made.k_pack, made.waves_m, made.waves_n};
+  made.hint = asked.hint && std::any_of(std::begin(asked_for), std::end(asked_for), [](int v) { return v > 0; });
   return made;
 }
 
 bound::CopySchedule StatementBinder::schedule_of(const tile::Copy& copy, DType dtype, bool in_memory) {
   bound::CopySchedule made;
   const tile::Text& text = copy.schedule.vector_bytes;
-  made.hint = copy.schedule.hint;
   made.vector_bytes = power_of_two(text, vector_bytes_max, "the widest access");
+  made.hint = made.vector_bytes > 0 && copy.schedule.hint;
   if (made.vector_bytes == 0 || made.hint) return made;
   if (!in_memory)
     mistake(text.pointer, About::structure, {"a copy between tiles accesses no memory", "a tensor on one side"});

@@ -304,7 +304,7 @@ void StatementBinder::bind(const Stmt& stmt, const tile::For& loop, bound::Body&
   bound::For bound;
   bound.kind = loop.kind;
   bound.stages = static_cast<int>(*stages);
-  bound.hint = loop.schedule.hint;
+  bound.hint = loop.schedule.hint && (!loop.schedule.order.empty() || !loop.schedule.stage.empty());
   bound.var = context_.new_variable(loop.var, DType::index);
   bound::Expr variable;
   variable.kind = bound::Expr::Kind::variable;

@@ -278,7 +278,7 @@ def _persistent(t: Reader, domain: Any, wave_size: Any, index: Any, group_size: 
 def _use_swizzle(t: Reader, panel_size: Any = 8, order: Any = "row", enable: Any = True) -> None:
     if order not in ("row", "column", "col"):
         raise Mistake("%r is no order of blocks" % (order,), 'order="row" or order="column"')
-    if enable:
+    if enable and t.builder.launches:
         set_block_order(t, panel_size, "x" if order == "row" else "y", hint=True)
 
 

@@ -65,7 +65,7 @@ def _gemm_schedule(t: Reader, policy: Any, k_pack: Any, shape: Any) -> Any:
         waves = ["0", "0"]
         waves[1 - axis] = "1 if (%s) // 16 >= %d // target.wave else 0" % (shape[axis], t.launch_threads)
         schedule["waves"] = waves
-    if isinstance(k_pack, int) and k_pack > 1:
+    if isinstance(k_pack, int) and 1 < k_pack <= 64 and k_pack & (k_pack - 1) == 0:
         schedule["k_pack"] = str(k_pack)
     if schedule:
         schedule["hint"] = True
