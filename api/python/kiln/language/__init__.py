@@ -15,7 +15,8 @@ A kernel is a Python function that is read, never run: it says what one block of
 Shapes and types below are those of the tile that an operation gives; ``[…]`` are extents known when the kernel is compiled.
 """
 
-from . import _atomics, _descriptors, _messages, _operations_more, _random  # noqa: F401 - what their operations do is registered
+# What their operations do is registered.
+from . import _atomics, _descriptors, _messages, _operations_more, _random  # noqa: F401
 from ._autotune import Config, autotune
 from ._errors import KernelError, Place
 from ._functions import *  # noqa: F401,F403
