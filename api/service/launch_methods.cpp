@@ -64,8 +64,9 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   if (job->enqueued) return job->answer(Json::object());  // nobody hears it any more: what it holds is given back
   auto& call = *job->call;
   if (!report && report.error().code == ErrorCode::assertion_failed) {
-    if (!job->copies()) return answer_assertion(job, std::move(report).error());
-    return call.state.pool.run([job, error = report.error()] { answer_assertion(job, error); });
+    if (job->copies()) call.state.pool.run([job, error = report.error()] { answer_assertion(job, error); });
+    else answer_assertion(job, report.error());
+    return;
   }
   if (!report) return answer_failure(job, failure(*job, std::move(report).error()));
   job->launch_ms = report->duration_ms;

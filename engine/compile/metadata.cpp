@@ -5,7 +5,7 @@
 namespace kiln::compile {
 namespace {
 
-constexpr std::uint32_t format = 3;  // of this encoding; entries of another format are misses
+constexpr std::uint32_t format = 2;  // of this encoding; entries of another format are misses
 
 using Integers = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
@@ -188,10 +188,8 @@ LdsRow read_lds_row(Reader& r) {
 
 namespace {
 
-bool may_be_records(const Metadata& metadata, std::int64_t number) {
-  if (number < 0) return number == -1 && metadata.sites.empty();
-  return number < static_cast<std::int64_t>(metadata.workspaces.size()) &&
-         metadata.workspaces[static_cast<std::size_t>(number)].bytes == bound::records_words * 8;
+bool may_be_records(const Metadata& metadata, std::size_t number) {
+  return number < metadata.workspaces.size() && metadata.workspaces[number].bytes == bound::records_words * 8;
 }
 
 }  // namespace
@@ -223,8 +221,6 @@ Bytes encode(const Metadata& metadata) {
     write(out, v.shape);
     out.i64(v.bytes);
   });
-  w.i64(metadata.records);
-  w.list(metadata.sites, [](Writer& out, const bound::RecordSite& v) { bound::write_site(out, v); });
   w.list(metadata.shared_tiles, [](Writer& out, const SharedTile& v) { write(out, v); });
   w.list(metadata.lds_rows, [](Writer& out, const LdsRow& v) { write(out, v); });
   w.i64(metadata.lds_conflict_cycles);
@@ -236,6 +232,10 @@ Bytes encode(const Metadata& metadata) {
   w.i64(metadata.attempt);
   w.f64(metadata.compile_ms);
   w.u32(metadata.elf_flags);
+  if (metadata.records >= 0) {  // nothing otherwise: of other programs the encoding is what it was
+    w.u32(static_cast<std::uint32_t>(metadata.records));
+    w.list(metadata.sites, [](Writer& out, const bound::RecordSite& v) { bound::write_site(out, v); });
+  }
   return w.take();
 }
 
@@ -258,10 +258,6 @@ Result<Metadata> decode_metadata(ByteView bytes) {
     if (v.bytes < 0) in.fail();
     return v;
   });
-  const auto records = r.i64();
-  metadata.sites = r.list<bound::RecordSite>(bound::read_site);
-  if (!may_be_records(metadata, records)) r.fail();
-  metadata.records = static_cast<int>(records);
   metadata.shared_tiles = r.list<SharedTile>(read_shared_tile);
   metadata.lds_rows = r.list<LdsRow>(read_lds_row);
   metadata.lds_conflict_cycles = r.i64();
@@ -273,6 +269,12 @@ Result<Metadata> decode_metadata(ByteView bytes) {
   metadata.attempt = r.i64();
   metadata.compile_ms = r.f64();
   metadata.elf_flags = r.u32();
+  if (r.ok() && r.left() > 0) {
+    const std::size_t records = r.u32();
+    metadata.sites = r.list<bound::RecordSite>(bound::read_site);
+    if (!may_be_records(metadata, records)) r.fail();
+    metadata.records = static_cast<int>(records);
+  }
   KILN_CHECK(r.finish());
   KILN_CHECK(check_extents(metadata));
   return metadata;

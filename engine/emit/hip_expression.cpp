@@ -108,6 +108,8 @@ class Renderer {
     std::string text = from == DType::boolean ? cast_to("u8", value)
                        : from == DType::index ? cast_to("i64", value)
                                               : value;
+    // clang 19 takes the bits of a vector's first element for those of any: a value of its own is no element.
+    if (expr.args[0]->kind == Expr::Kind::tile) text = cast_to(element_type(from), text);
     text = "__builtin_bit_cast(" + element_type(expr.type) + ", " + text + ")";
     return Text{expr.type == DType::boolean ? "(" + text + " != 0)" : text, expr.type == DType::index};
   }

@@ -38,8 +38,8 @@ struct RunOptions {
 // `error_scale`, when given, receives one f64 an element of each written tensor: Σ|a·b| behind the value where it came
 // from a gemm or a sum (0 elsewhere), carried through arithmetic (error_scale.hpp): what the tolerance needs. In the
 // arguments' order, empty for tensors that are only read.
-// `records`, when given, receives what prints and asserts have written (bound::read_records), empty for a program without
-// them. Where an assertion failed the run is carried out like any other and then gives assertion_failed.
+// `records`, when given, receives what prints and asserts have written (bound::read_records), empty for a program
+// without them. Where an assertion failed the run is carried out like any other and then gives assertion_failed.
 Status run(const bound::Program& program, std::span<const Argument> arguments, const RunOptions& options = {},
            std::vector<std::vector<double>>* error_scale = nullptr, Bytes* records = nullptr);
 

@@ -197,13 +197,14 @@ bool StatementBinder::map_message(const tile::MapItem& item, MapState& state) {
   return good && where;
 }
 
-// Which iterations have failed, in a tile of the map's shape.
+// Which iterations have failed, in a tile of the map's shape. One iteration's answer goes to where all lanes find it.
 void StatementBinder::keep_failures(MapState& state) {
   if (!state.failed) return;
   bound::Tile tile;
   tile.name = "failed";
   tile.dtype = DType::boolean;
   tile.shape = state.bound.extent;
+  if (tile.elements() == 1) tile.space = Space::shared;
   bound::MapItem item;
   item.target = static_cast<int>(context_.launch.tiles.size());
   context_.launch.tiles.push_back(std::move(tile));
@@ -219,7 +220,8 @@ void StatementBinder::leave_after(const MapState& state, bound::Body& out) {
   if (state.failed_tile < 0) return;
   int from = state.failed_tile;
   auto shape = context_.launch.tiles[static_cast<std::size_t>(from)].shape;
-  for (bool single = false; !single;) {
+  const bool one = context_.launch.tiles[static_cast<std::size_t>(from)].elements() == 1;
+  for (bool single = one; !single;) {
     single = shape.size() == 1;
     bound::Reduce reduce;
     reduce.op = tile::ReduceOp::any;
@@ -239,7 +241,7 @@ void StatementBinder::leave_after(const MapState& state, bound::Body& out) {
   any.kind = Expr::Kind::tile;
   any.type = DType::boolean;
   any.integer = from;
-  any.args = {make_integer(0)};
+  any.args.assign(shape.size(), make_integer(0));
   emit(state.stmt, out, bound::Leave{std::make_shared<const Expr>(std::move(any))});
 }
 

@@ -156,7 +156,8 @@ class Prints(unittest.TestCase):
         for device in DEVICES:
             with self.subTest(device=device):
                 x, y = self.arrays(4, 8)
-                error = self.failure(device, program([{"op": "assert", "condition": "bid.x != 2"}], more=[second]), x, y)
+                failing = program([{"op": "assert", "condition": "bid.x != 2"}], more=[second])
+                error = self.failure(device, failing, x, y)
                 self.assertEqual(error.printed, [])
                 self.assertEqual(self.numbers(y), [-1.0 if n // 8 == 2 else float(n) for n in range(32)])
                 took = self.run_on(device, program([{"op": "assert", "condition": "x[0] >= 0.0"}], more=[second]), x, y)
@@ -242,7 +243,8 @@ class Prints(unittest.TestCase):
         told = json.loads(self.service.kiln("run", path, "--json").stdout)
         self.assertEqual(len(told["printed"]), 5)
         with open(path, "w", encoding="utf-8") as file:
-            json.dump(program([{"op": "print", "text": "before"}, {"op": "assert", "condition": "bid.x < 2", "text": "few"}]), file)
+            json.dump(program([{"op": "print", "text": "before"},
+                               {"op": "assert", "condition": "bid.x < 2", "text": "few"}]), file)
         failed = self.service.kiln("run", path)
         self.assertEqual(failed.returncode, 1)
         self.assertIn("an assertion failed: few", failed.stderr)

@@ -40,7 +40,8 @@ Value value_of(DType type, std::int64_t word) {
 
 Result<Record> read_slot(const Words& words, std::int64_t slot, bool asserts, const std::vector<RecordSite>& sites) {
   const std::int64_t first = header_words + slot * slot_words;
-  const auto place = static_cast<std::uint64_t>(words.at(first)), more = static_cast<std::uint64_t>(words.at(first + 1));
+  const auto place = static_cast<std::uint64_t>(words.at(first));
+  const auto more = static_cast<std::uint64_t>(words.at(first + 1));
   Record record;
   record.site = static_cast<std::size_t>(more >> 32);
   if (record.site >= sites.size() || sites[record.site].asserts != asserts) return damaged();
@@ -123,8 +124,8 @@ Status check_assertions(const Records& records, const std::vector<RecordSite>& s
     const std::string& text = sites[record.site].text;
     return "an assertion failed" + (text.empty() ? "" : ": " + text);
   };
-  Error error(ErrorCode::assertion_failed, what(records.failures.front()) + ", in " +
-                                               record_text(records.failures.front(), sites[records.failures.front().site]));
+  const Record& first = records.failures.front();
+  Error error(ErrorCode::assertion_failed, what(first) + ", in " + record_text(first, sites[first.site]));
   const std::size_t more = records.failures.size() - 1 + static_cast<std::size_t>(records.failures_dropped);
   if (more > 0) error.message += " (and " + std::to_string(more) + " more)";
   for (const auto& record : records.failures) {

@@ -4,9 +4,9 @@
 //   header_words     0: how many prints came, 1: how many asserts failed; counted also where no slot was left
 //   prints_max       slots of prints, in the order in which they came
 //   failures_max     slots of failed asserts: prints do not take them
-// A slot has slot_words: x | y << 32 of the block; z | site << 32; the iteration of the site's map, row-major; its values
-// (integers, booleans and indices as i64, floats as their bits, sign-extended); nothing. engine/specialize writes the
-// statements that fill it, from what is said here.
+// A slot has slot_words: x | y << 32 of the block; z | site << 32; the iteration of the site's map, row-major; its
+// values (integers, booleans and indices as i64, floats as their bits, sign-extended); nothing. engine/specialize
+// writes the statements that fill it, from what is said here.
 #pragma once
 
 #include <array>

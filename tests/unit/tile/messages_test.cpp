@@ -20,7 +20,7 @@ std::string program_of(const std::string& body, const std::string& extra = "") {
       {"op": "copy", "from": "X[0:, 0:]", "to": "t"})json" +
          (body.empty() ? "" : ", " + body) + "]}" + extra + "]}";
 }
-Result<bound::Program> bind(const std::string& text) {
+Result<bound::Program> specialized(const std::string& text) {
   KILN_TRY(const auto program, tile::read_program(text));
   KILN_TRY(const auto target, target::parse_target("host"));
   Budget budget(1'000'000);
@@ -33,7 +33,7 @@ std::string map(const std::string& items) {
 }
 // The first diagnostic: its pointer and message.
 std::string refused(const std::string& body) {
-  const auto bound = bind(program_of(body));
+  const auto bound = specialized(program_of(body));
   if (bound) return "";
   const auto& list = bound.error().diagnostics;
   return list.empty() ? bound.error().message : list[0].pointer + ": " + list[0].message + "; " + list[0].found;
@@ -78,11 +78,11 @@ TEST(Messages, ShowUpToFourNumbersAndBooleans) {
   EXPECT_NE(refused(R"({"op": "assert", "condition": "K"})").find("a condition is a boolean"), std::string::npos);
   EXPECT_NE(refused(R"({"op": "assert"})").find("needs the field 'condition'"), std::string::npos);
   EXPECT_NE(refused(map(R"({"print": "x", "set": "t[i, j]", "value": 1})")).find("has no field"), std::string::npos);
-  EXPECT_EQ(refused(map(R"({"print": "x", "values": ["i", "t[i, j]", "i < j", "cast(j, u64)"]})")), "");
+  EXPECT_EQ(refused(map(R"json({"print": "x", "values": ["i", "t[i, j]", "i < j", "cast(j, u64)"]})json")), "");
 }
 
 TEST(Messages, BecomeSitesAndRecords) {
-  const auto bound = bind(program_of(R"({"op": "print", "text": "a", "values": ["K"]}, )" +
+  const auto bound = specialized(program_of(R"({"op": "print", "text": "a", "values": ["K"]}, )" +
                                      map(R"({"let": "v", "value": "t[i, j]"}, {"assert": "v < 1.0", "text": "b"})")));
   ASSERT_TRUE(bound) << to_text(bound.error());
   ASSERT_EQ(bound->sites.size(), 2u);
@@ -103,14 +103,14 @@ TEST(Messages, BecomeSitesAndRecords) {
 TEST(Messages, ThatCannotHappenLeaveNothing) {
   for (const std::string body : {R"({"op": "assert", "condition": "K == 3"})", R"({"op": "print", "when": "K > 3"})",
                                  R"({"op": "for", "var": "k", "to": "K - 3", "body": [{"op": "print"}]})"}) {
-    const auto bound = bind(program_of(body));
+    const auto bound = specialized(program_of(body));
     ASSERT_TRUE(bound) << to_text(bound.error());
-    EXPECT_EQ(bound::encode(*bound, false), bound::encode(*bind(program_of("")), false)) << body;
+    EXPECT_EQ(bound::encode(*bound, false), bound::encode(*specialized(program_of("")), false)) << body;
   }
 }
 
 TEST(Messages, ArePartOfTheKeyWithTheirTexts) {
-  const auto key = [](const std::string& body) { return bound::encode(*bind(program_of(body)), false); };
+  const auto key = [](const std::string& body) { return bound::encode(*specialized(program_of(body)), false); };
   EXPECT_NE(key(R"({"op": "print", "text": "a"})"), key(R"({"op": "print", "text": "b"})"));
   EXPECT_NE(key(R"({"op": "print", "text": "a"})"), key(""));
 }
@@ -119,11 +119,11 @@ TEST(Messages, OnlyLaunchesBehindAnAssertLookAtIt) {
   const std::string second = R"(, {"grid": [1], "threads": 1, "body": [
     {"op": "alloc", "name": "u", "space": "fragment", "dtype": "f32", "shape": [4, 8]},
     {"op": "fill", "tile": "u", "value": 0}, {"op": "copy", "from": "u", "to": "X[0:, 0:]"}]})";
-  const auto with = bind(program_of(R"({"op": "assert", "condition": "bid.x == 0"})", second));
+  const auto with = specialized(program_of(R"({"op": "assert", "condition": "bid.x == 0"})", second));
   ASSERT_TRUE(with) << to_text(with.error());
   EXPECT_EQ(with->tensors.size(), 3u);
   EXPECT_TRUE(std::holds_alternative<bound::Leave>(with->launches[1].body[1].node));
-  const auto without = bind(program_of(R"({"op": "print"})", second));
+  const auto without = specialized(program_of(R"({"op": "print"})", second));
   ASSERT_TRUE(without);
   EXPECT_EQ(without->tensors.size(), 2u);
   EXPECT_EQ(without->launches[1].body.size(), 2u);
