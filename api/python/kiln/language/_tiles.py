@@ -8,7 +8,7 @@ from typing import Any, Dict, List, Optional, Tuple
 
 from ._arithmetic import Mistake, binary, broadcast, call, cast, constant, is_number, same_shape, shape_text
 from ._builder import Builder
-from ._expr import ELEMENT, BlockPointer, Dim, Dot, Expr, Param, Pointer, Region, Tile, Transposed
+from ._expr import ELEMENT, BlockPointer, Dim, Dot, Expr, Param, Pointer, Region, Tile, Transposed, mentions
 from ._types import constexpr
 
 Shape = Tuple[Dim, ...]
@@ -131,7 +131,7 @@ class Tiles:
         assert tile.dtype is not None
         expr = broadcast(cast(self.operand(value), tile.dtype), tile.shape)
         own = tile.element(["$%d" % k for k in range(len(tile.shape))])
-        if tile.name in expr.reads and re.sub(re.escape(own), "", expr.text).find(tile.name + "[") >= 0:
+        if self._reads_others(expr, own):
             return self.write(tile, self.tile(expr, tile.name))  # it reads elements that the map itself may have set
         if self._accumulated(tile, expr):
             return None
@@ -173,6 +173,8 @@ class Tiles:
         if len(shape) > 4:
             raise Mistake("a tile has at most 4 axes, this one %d" % len(shape),
                           "join axes that lie side by side into one")
+        if shape:
+            value, where = self._beforehand(value, target), where and self._beforehand(where, target)
         item: Dict[str, Any] = {"set": placed(target), "value": placed(value.text)}
         item.update({k: placed(v) for k, v in more.items()})
         if "atomic" in more:
@@ -183,12 +185,21 @@ class Tiles:
         self.builder.emit({"op": "map", "index": list(INDEX_NAMES[: max(1, len(shape))]), "extent": extent,
                            "body": [item]})
 
+    def _beforehand(self, value: Expr, target: str) -> Expr:
+        """What a map takes, computed in front of it where it reads elements that other iterations may have set."""
+        return self.tile(value, target.partition("[")[0]).read() if self._reads_others(value, target) else value
+
+    def _reads_others(self, value: Expr, target: str) -> bool:
+        """Whether it reads elements of the memory that ``target`` is an element of, and not only this one."""
+        memory = target.partition("[")[0]
+        return memory in value.reads and mentions(re.sub(r"(?<![\w.$])" + re.escape(target), "", value.text), memory)
+
     def multiply(self, tile: Tile, dot: Dot) -> None:
         """``tile`` = what the product is added to + the product."""
         self._same_shape(dot.shape, tile.shape)
         if tile.dtype is None:
             self.builder.set_dtype(tile, dot.dtype)
-        if tile.dtype != dot.dtype or tile.space == "shared":
+        if tile.dtype != dot.dtype or tile.space == "shared" or tile.name in (dot.a.name, dot.b.name):
             made = self.builder.alloc(tile.name, "fragment", dot.dtype, dot.shape, True)
             self.multiply(made, Dot(dot.a, dot.b, dot.transpose_a, dot.transpose_b, dot.shape, dot.dtype, dot.added,
                                      dot.schedule))
