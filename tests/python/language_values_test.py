@@ -1,8 +1,11 @@
 """Python's meaning of values holds in kernels: parts of one tile, operators of Python's own, what no kernel can mean."""
 
+import importlib.util
 import os
 import sys
+import tempfile
 import unittest
+import warnings
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
@@ -51,6 +54,107 @@ def product_with_itself(X, Y):
 def elements_of_a_parameter(Y):
     o = tl.arange(0, 64)
     Y[o + 1] = Y[o] + Y[3]
+
+
+COUNTER, LIST = iter(range(10)), [1]
+
+
+def told(value):
+    return str(value)
+
+
+def grows():
+    LIST.append(1)
+    return len(LIST)
+
+
+def plain_helper(pair):
+    return pair[0] * 2 + pair[1]
+
+
+@tl.kernel(grid=(10,))
+def decided_by_operators(Y, b: tl.int32):
+    i = tl.program_id(0)
+    n = 5 if i in (1, 2) else 6
+    if i not in (b, 7):
+        n += 10
+    if i in range(1, 9, 3):
+        n += 20
+    if (i, 1) == (2, 1) or [b, i] != [3, 4]:
+        n += 40
+    if (i, b) < (3, 4):
+        n += 80
+    if any([i > 3, False]) and all((i > 3, b > 2)):
+        n += 160
+    Y[i, 0] = n
+    Y[i, 1] = i and 5
+    Y[i, 2] = i or b
+    Y[i, 3] = (i > 3 and i) + (not i and b)
+    Y[i, 4] = sum((i, b, 1)) + min([i, b]) + max(i, 4) + plain_helper((i, 3))
+    for a, c in zip((i, 1), enumerate([b])):
+        Y[i, 5] = a + c[1] + len(f"{b is None!r:>7}" + "x")
+
+
+def of_operators(i, b):
+    n = (5 if i in (1, 2) else 6) + 10 * (i not in (b, 7)) + 20 * (i in range(1, 9, 3))
+    n += 40 * ((i, 1) == (2, 1) or [b, i] != [3, 4]) + 80 * ((i, b) < (3, 4))
+    n += 160 * (any([i > 3, False]) and all((i > 3, b > 2)))
+    return [n, i and 5, i or b, (i > 3 and i) + (not i and b), sum((i, b, 1)) + min([i, b]) + max(i, 4) + 2 * i + 3, i + b + 8]
+
+
+# What no kernel can mean: the statement, a part of the message, a part of the hint.
+WRONG = (
+    ("n = len(f'{i}')", "a text of", "print("), ("n = len('%s' % (i,))", "expected a number", ""),
+    ("n = len(str(i))", "str is a function of Python", "kiln.language"), ("n = len(str([i]))", "str is a function of Python", ""),
+    ("n = len(repr((i, 1)))", "repr is a function of Python", ""), ("n = len('{}'.format((i, 1)))", "format is a function", ""),
+    ("n = sorted([i, 1])[0]", "sorted is a function of Python", ""), ("n = (i, 3).index(3)", "index is a function of Python", ""),
+    ("l = [1]; l.append(5)", "append changes a list in place", "l = l + [x]"),
+    ("l = [1]\n    if i > 3:\n        l.append(5)", "append changes a list", "l = l + [x]"),
+    ("l = [1]\n    for a in range(3):\n        l.append(a)", "append changes a list", "l = l + [x]"),
+    ("d = {1: 2}; d.update(d)", "update changes a dict", ""), ("n = next(COUNTER)", "next takes from an iterator", "index"),
+    ("n = sum(list(COUNTER))", "list takes from an iterator", ""), ("n = grows()", "grows changes something outside", "before the launch"),
+    ("n = {i: 1}[2]", "as a key", ""), ("n = (1, 2)[i]", "a part of tuple is chosen by a value that runs", "tl.where"),
+    ("n = 3 if i is 3 else 4", "is of a value that runs", "=="), ("n = i and (1, 2)", "and of a value that runs", "conditions or numbers"),
+    ("n = 3 in x[0:4]", "in of", "tl.sum"), ("n = int(any(x[0:4]))", "any of", "tl.max"), ("n = i in 'abc'", "in of str", "a tuple"),
+    ("n = tl.max(*x[0:4])", "* in front of", ""), ("n = 1 if x == y else 2", "as a pointer", ""),
+    ("assert i < 3, f'{i}'", "a text of", "print("), ("n = told(3) + told", "expected a number", ""))
+
+
+def made(folder, name, body, head="def k(x, y):"):
+    """The kernel with this body, read from a file of its own, and the number of the body's first line."""
+    path = os.path.join(folder, name + ".py")
+    with open(path, "w") as file:
+        file.write("import kiln.language as tl\nfrom language_values_test import COUNTER, grows, told\n\n\n@tl.kernel(grid=(10,))\n%s\n"
+                   "    i = tl.program_id(0)\n    n = 0\n    %s\n    tl.store(y + i, tl.load(x + i) * 0 + n)\n" % (head, body))
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.k
+
+
+class Operators(LanguageCase):
+    def test_they_mean_what_python_means(self):
+        wanted = [of_operators(i, 4) for i in range(10)]
+        for device in DEVICES:
+            y = numpy.zeros((10, 6), "i4")
+            decided_by_operators(y, 4, device=device)
+            numpy.testing.assert_array_equal(y, wanted, device)
+
+    def test_what_cannot_be_right_is_told_where_it_stands(self):
+        x = numpy.zeros(16, "f4")
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (body, message, hint) in enumerate(WRONG):
+                with self.subTest(body), warnings.catch_warnings():
+                    warnings.simplefilter("ignore", SyntaxWarning)  # Python's own, of "i is 3"
+                    kernel = made(folder, "wrong_%d" % number, body)
+                    with self.assertRaises(tl.KernelError) as caught:
+                        kernel(x, x.copy())
+                    error = caught.exception
+                    self.assertIn(message, error.message)
+                    self.assertIn(hint, error.hint)
+                    self.assertTrue(error.hint)
+                    self.assertGreaterEqual(error.line, 9)
+                    self.assertLessEqual(error.line, 9 + body.count("\n"))
 
 
 class Overlaps(LanguageCase):

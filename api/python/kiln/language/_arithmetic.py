@@ -7,7 +7,7 @@ import threading
 from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple, Union
 
 from . import _division
-from ._expr import STATIC, Dim, Expr, Poly, dim
+from ._expr import STATIC, Dim, Expr, Mistake, Poly, dim  # noqa: F401 - Mistake is of this module for others
 from ._types import DTYPES
 
 Operand = Union[Expr, int, float, bool]
@@ -22,14 +22,6 @@ _PYTHON: Dict[str, Callable[[Any, Any], Any]] = {
     "<<": lambda a, b: a << b, ">>": lambda a, b: a >> b, "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b,
     ">=": lambda a, b: a >= b, "==": lambda a, b: a == b, "!=": lambda a, b: a != b, "min": min, "max": max}
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
-
-
-class Mistake(Exception):
-    """A mistake in a kernel; whoever knows the place in the source adds it."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
 
 
 def is_number(value: Any) -> bool:

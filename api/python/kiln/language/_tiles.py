@@ -174,7 +174,8 @@ class Tiles:
             raise Mistake("a tile has at most 4 axes, this one %d" % len(shape),
                           "join axes that lie side by side into one")
         if shape:
-            value, where = self._beforehand(value, target), where and self._beforehand(where, target)
+            value = self._beforehand(value, target)
+            where = None if where is None else self._beforehand(where, target)
         item: Dict[str, Any] = {"set": placed(target), "value": placed(value.text)}
         item.update({k: placed(v) for k, v in more.items()})
         if "atomic" in more:
