@@ -102,6 +102,39 @@ def of_operators(i, b):
     return [n, i and 5, i or b, (i > 3 and i) + (not i and b), sum((i, b, 1)) + min([i, b]) + max(i, 4) + 2 * i + 3, i + b + 8]
 
 
+@tl.kernel(grid=(10,))
+def large_numbers(Y: tl.Buffer[10, 5, tl.int64], b: tl.int32):
+    i = tl.program_id(0)
+    m = 3000000000
+    for a in range(i):
+        m = m + a * a
+    Y[i, 0] = m
+    n = 1
+    if i > b:
+        n = 3000000000
+    for a in range(i):
+        n = n * 1 + a
+    Y[i, 1] = n
+    s = 0
+    for a in range(i):
+        s = s + a * a
+    p = 7
+    if tl.sum(tl.full([4], s, tl.int32)) > 20:
+        p = -3000000000
+    Y[i, 2] = p
+    q = i * 3000000000
+    for a in range(3):
+        q = q + a * a
+    Y[i, 3] = q
+    Y[i, 4] = 4000000000 if i > 2 else 1
+
+
+def of_large_numbers(i, b):
+    squares = sum(a * a for a in range(i))
+    return [3000000000 + squares, (3000000000 if i > b else 1) + sum(range(i)), -3000000000 if 4 * squares > 20 else 7,
+            i * 3000000000 + 5, 4000000000 if i > 2 else 1]
+
+
 # What no kernel can mean: the statement, a part of the message, a part of the hint.
 WRONG = (
     ("n = len(f'{i}')", "a text of", "print("), ("n = len('%s' % (i,))", "expected a number", ""),
@@ -116,7 +149,10 @@ WRONG = (
     ("n = {i: 1}[2]", "as a key", ""), ("n = (1, 2)[i]", "a part of tuple is chosen by a value that runs", "tl.where"),
     ("n = 3 if i is 3 else 4", "is of a value that runs", "=="), ("n = i and (1, 2)", "and of a value that runs", "conditions or numbers"),
     ("n = 3 in x[0:4]", "in of", "tl.sum"), ("n = int(any(x[0:4]))", "any of", "tl.max"), ("n = i in 'abc'", "in of str", "a tuple"),
-    ("n = tl.max(*x[0:4])", "* in front of", ""), ("n = 1 if x == y else 2", "as a pointer", ""),
+    ("n = tl.max(*x[0:4])", "* in front of", ""), ("n = 1 if x + 0 == y + 0 else 2", "is a pointer", ""),
+    ("for a in range(i):\n        n = n * 0 + a\n        n = 3000000000", "3000000000 is no i32", "tl.int64"),
+    ("t = tl.zeros([4], tl.int32)\n    t[:] = 3000000000", "3000000000 is no i32", "tl.int64"),
+    ("m = 2**70\n    for a in range(i):\n        m = m * 1 + a", "which no integer type holds", "a float"),
     ("assert i < 3, f'{i}'", "a text of", "print("), ("n = told(3) + told", "expected a number", ""))
 
 
@@ -138,6 +174,13 @@ class Operators(LanguageCase):
         for device in DEVICES:
             y = numpy.zeros((10, 6), "i4")
             decided_by_operators(y, 4, device=device)
+            numpy.testing.assert_array_equal(y, wanted, device)
+
+    def test_numbers_beyond_32_bits(self):
+        wanted = [of_large_numbers(i, 4) for i in range(10)]
+        for device in DEVICES:
+            y = numpy.zeros((10, 5), "i8")
+            large_numbers(y, 4, device=device)
             numpy.testing.assert_array_equal(y, wanted, device)
 
     def test_what_cannot_be_right_is_told_where_it_stands(self):

@@ -6,7 +6,7 @@ import re
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
-from ._arithmetic import Mistake, binary, broadcast, call, cast, constant, is_number, same_shape, shape_text
+from ._arithmetic import Mistake, binary, broadcast, call, cast, constant, fits, is_number, same_shape, shape_text
 from ._builder import Builder
 from ._expr import ELEMENT, BlockPointer, Dim, Dot, Expr, Param, Pointer, Region, Tile, Transposed, mentions
 from ._types import constexpr
@@ -38,6 +38,7 @@ class Tiles:
     builder: Builder
     scope: Optional[MapScope]
     product_names: Any
+    views: Any
 
     # -- as an expression, as a tile
 
@@ -95,10 +96,22 @@ class Tiles:
             self.write(made, value)
             return made
         expr = self.expr(value)
-        dtype = "i32" if expr.dtype == "index" else expr.dtype
+        dtype = self.width_of(expr) if expr.dtype == "index" else expr.dtype
         made = self.builder.alloc(hint, space, dtype, expr.shape, True)
         self.write(made, expr)
         return made
+
+    def width_of(self, value: Expr) -> str:
+        """The element type that holds an index: i32, where nothing tells that it needs more."""
+        found = self.views.ranges.fixed(value.poly) if value.poly is not None and not value.reads else None
+        if found is None:
+            numbers = [int(digits) for digits in re.findall(r"(?<![\w.$])\d+", value.text)]
+            return "i32" if all(fits(number, "i32") for number in numbers) else "i64"
+        if fits(found[0], "i32") and fits(found[1], "i32"):
+            return "i32"
+        if not (fits(found[0], "i64") and fits(found[1], "i64")):
+            raise Mistake("a number up to %d, which no integer type holds" % found[1], "a float, such as %r" % float(2 ** 64))
+        return "i64"
 
     def increased(self, value: Any, steps: Any, own: bool) -> Any:
         """A number plus an index that adds up steps; ``own``: which are of value's type. An integer of a width wraps, and
@@ -123,7 +136,7 @@ class Tiles:
             self.builder.set_dtype(tile, self.type_of(value))
         if isinstance(value, Region):
             return self.copy_region(value, tile)
-        if isinstance(value, Tile):
+        if isinstance(value, Tile) and (value.shape or not tile.shape):
             if value is not tile:
                 self._same_shape(value.shape, tile.shape)
                 self.builder.emit({"op": "copy", "from": value.name, "to": tile.name})
