@@ -1,5 +1,6 @@
 """Python's meaning of values holds in kernels: parts of one tile, operators of Python's own, what no kernel can mean."""
 
+import dataclasses
 import importlib.util
 import os
 import sys
@@ -13,6 +14,7 @@ from language_test import DEVICES, LanguageCase
 
 import numpy
 
+import kiln.errors
 import kiln.language as tl
 
 
@@ -137,7 +139,7 @@ def of_large_numbers(i, b):
 
 # What no kernel can mean: the statement, a part of the message, a part of the hint.
 WRONG = (
-    ("n = len(f'{i}')", "a text of", "print("), ("n = len('%s' % (i,))", "expected a number", ""),
+    ("n = len(f'{i}')", "a text of", "print("), ("n = len('%s' % (i,))", "a text of", "print("),
     ("n = len(str(i))", "str is a function of Python", "kiln.language"), ("n = len(str([i]))", "str is a function of Python", ""),
     ("n = len(repr((i, 1)))", "repr is a function of Python", ""), ("n = len('{}'.format((i, 1)))", "format is a function", ""),
     ("n = sorted([i, 1])[0]", "sorted is a function of Python", ""), ("n = (i, 3).index(3)", "index is a function of Python", ""),
@@ -198,6 +200,78 @@ class Operators(LanguageCase):
                     self.assertTrue(error.hint)
                     self.assertGreaterEqual(error.line, 9)
                     self.assertLessEqual(error.line, 9 + body.count("\n"))
+
+
+class Told:
+    """All show themselves alike."""
+
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return "<told>"
+
+
+@dataclasses.dataclass(frozen=True)
+class Pair:
+    value: int
+    twice: int
+
+
+@tl.kernel
+def adds_an_element(X, Y, C: tl.constexpr):
+    Y[0:64] = X[0:64] + float(C[500])
+
+
+@tl.kernel
+def adds_a_value(X, Y, C: tl.constexpr):
+    Y[0:64] = X[0:64] + C.value
+
+
+@tl.kernel
+def sizes_are_asserted(X, Y):
+    assert X.shape[0] != 65, "not %d rows" % 65
+    if X.shape[0] > 100:
+        assert X.shape[0] != 200
+    tl.static_assert(X.shape[0] < 1000, "too many rows")
+    if tl.program_id(0) > 5:
+        assert X.shape[0] == 3
+    Y[0:64] = X[0:64]
+
+
+class Constants(LanguageCase):
+    def test_they_are_told_apart_by_what_they_hold(self):
+        x, y = numpy.zeros(64, "f4"), numpy.zeros(64, "f4")
+        many = numpy.zeros(2000)
+        for value in (0, 9, 3):
+            many[500] = value
+            adds_an_element(x, y, C=many)
+            self.assertEqual(y[0], value)
+        one, other = Told(4), Told(5)
+        for constant, wanted in ((one, 4), (other, 5), (one, 4), (Pair(1, 2), 1), (Pair(1, 2), 1), (Pair(3, 6), 3)):
+            adds_a_value(x, y, C=constant)
+            self.assertEqual(y[0], wanted)
+        self.assertEqual(len(adds_a_value._programs), 4)
+        one.value = 7
+        adds_a_value(x, y, C=one)
+        self.assertEqual(y[0], 7)
+        compiled = tl.compile(adds_an_element, (x, y), C=many.copy(), device="host")
+        compiled(x, y, C=many)
+        with self.assertRaises(kiln.errors.InvalidArgument):
+            compiled(x, y, C=many + 1)
+
+    def test_an_assertion_of_sizes_is_told_where_it_stands(self):
+        with open(__file__) as file:
+            lines = file.read().splitlines()
+        for rows, message, text in ((65, "not 65 rows", 'assert X.shape[0] != 65'), (1000, "too many rows", "tl.static_assert(X"),
+                                    (200, "the assertion does not hold", "assert X.shape[0] != 200")):
+            with self.assertRaises(tl.KernelError) as caught:
+                sizes_are_asserted[(2,)](numpy.zeros(rows, "f4"), numpy.zeros(rows, "f4"))
+            error = caught.exception
+            self.assertEqual(error.message, message)
+            self.assertEqual(error.line, next(n for n, line in enumerate(lines, 1) if line.strip().startswith(text)))
+            self.assertTrue(error.hint)
+        sizes_are_asserted[(2,)](numpy.zeros(150, "f4"), numpy.zeros(150, "f4"))
 
 
 class Overlaps(LanguageCase):

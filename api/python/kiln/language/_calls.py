@@ -140,13 +140,23 @@ class Calls(Names):
     def text_of(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """A value as an f-string shows it."""
         if running(value):
-            raise Mistake("a text of %s: what it is, is not known while the kernel is read" % describe(value),
+            what = describe(value) if isinstance(value, Running) else "a %s of values that run" % type(value).__name__
+            raise Mistake("a text of %s: what it is, is not known while the kernel is read" % what,
                           "print(\"text\", x) shows values of the running kernel")
         shown = {115: str, 114: repr, 97: ascii}.get(conversion)
         try:
             return format(value if shown is None else shown(value), spec)
         except Exception as error:  # noqa: BLE001 - the author's own value and format
             raise Mistake("%s: %s" % (type(error).__name__, error), "a format that fits the value") from None
+
+    def text_with(self, text: str, values: Any) -> str:
+        """``text % values``."""
+        if running(values):
+            self.text_of(values)
+        try:
+            return text % values
+        except Exception as error:  # noqa: BLE001 - the author's own value and format
+            raise Mistake("%s: %s" % (type(error).__name__, error), "a format that fits the values") from None
 
     # -- calls
 

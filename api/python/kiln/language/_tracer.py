@@ -155,16 +155,15 @@ class Tracer(Calls):
 
     def read_Assert(self, node: ast.Assert) -> None:
         known = self.eval(node.test)
-        if isinstance(known, Expr) and known.level == STATIC:
-            self.builder.constraints.append(truth(known).text)  # type: ignore[union-attr]
-            return
         said = self.eval(node.msg) if node.msg is not None else ""
+        if isinstance(known, Expr) and known.level == STATIC and not self.builder.decided_later:
+            self.builder.assert_known(truth(known).text, self.text_of(said) or "the assertion does not hold")  # type: ignore[union-attr]
+            return
         if isinstance(known, (Expr, Tile, Region, Dot, Transposed)):
             self.operations["device_assert"](self, known, said)
             return
         if not known:
-            said = said or "the assertion does not hold"
-            self.fail(str(said), node)
+            self.fail(self.text_of(said) or "the assertion does not hold", node, "it is asserted of sizes and constants: call it with others")
 
     def read_Assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
@@ -319,6 +318,8 @@ class Tracer(Calls):
         plain = (tuple, list, str)
         if isinstance(a, plain) and op in ("+", "*") and isinstance(b, plain + (int,)):
             return a + b if op == "+" else a * b
+        if isinstance(a, str) and op == "%":
+            return self.text_with(a, b)
         return binary(op, self.operand(a), self.operand(b))
 
     def _offset(self, value: Any) -> bool:
