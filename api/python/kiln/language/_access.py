@@ -220,6 +220,8 @@ class Reader(Tracer):
 
     def scatter(self, base: Any, items: List[Any], value: Any) -> None:
         """``base[rows, cols] = value`` with tiles of indices."""
+        items = [x if isinstance(x, slice) or is_number(x) else self.place_before(index_of(self.operand(x)), base)
+                 for x in items]
         target = self._gathered(base, items) if any(isinstance(x, slice) for x in items) else self.element(base, items)
         if isinstance(base, Param):
             base.written = True

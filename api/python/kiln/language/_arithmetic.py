@@ -7,7 +7,7 @@ import threading
 from typing import Any, Callable, Dict, FrozenSet, List, Optional, Tuple, Union
 
 from . import _division
-from ._expr import STATIC, Dim, Expr, Poly, dim
+from ._expr import STATIC, Dim, Expr, Mistake, Poly, dim  # noqa: F401 - Mistake is of this module for others
 from ._types import DTYPES
 
 Operand = Union[Expr, int, float, bool]
@@ -24,20 +24,20 @@ _PYTHON: Dict[str, Callable[[Any, Any], Any]] = {
 _COMPARISONS = ("<", "<=", ">", ">=", "==", "!=")
 
 
-class Mistake(Exception):
-    """A mistake in a kernel; whoever knows the place in the source adds it."""
-
-    def __init__(self, message: str, hint: str = "") -> None:
-        super().__init__(message)
-        self.message, self.hint = message, hint
-
-
 def is_number(value: Any) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, Expr)
 
 
 def shape_text(shape: Shape) -> str:
     return "[%s]" % ", ".join(str(n) for n in shape)
+
+
+def fits(value: Any, dtype: str) -> bool:
+    """Whether a number is one of an element type; a negative one is of an unsigned type too, whose bits it names."""
+    if isinstance(value, float) or dtype in FLOATS + ("index", "bool") or dtype not in DTYPES:
+        return True
+    bits = 8 * DTYPES[dtype].bytes
+    return -(2 ** (bits - 1)) <= value < 2 ** (bits if dtype.startswith("u") else bits - 1)
 
 
 # -- literals and conversion
@@ -70,8 +70,11 @@ def constant(value: Union[int, float, bool], dtype: Optional[str] = None) -> Exp
 
 
 def cast(value: Operand, dtype: str) -> Expr:
-    """Converted as the program format's ``cast`` does."""
+    """Converted as the program format's ``cast`` does; a number that is known now must fit."""
     if not isinstance(value, Expr):
+        if not fits(value, dtype):
+            raise Mistake("%d is no %s" % (value, dtype), "a wider type, such as tl.int64, or .to(tl.%s), which wraps"
+                          % (DTYPES[dtype].long_name or dtype))
         return constant(value, dtype)
     if value.dtype == dtype:
         return value

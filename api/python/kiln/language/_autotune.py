@@ -196,7 +196,7 @@ def _located(error: errors.KilnError, candidate: Candidate) -> str:
 
     told: errors.KilnError = error
     try:
-        _Located(candidate.program.places).__exit__(type(error), error, None)
+        _Located(candidate.program.places, candidate.program.messages).__exit__(type(error), error, None)
     except errors.KilnError as located:
         told = located
     return str(told)

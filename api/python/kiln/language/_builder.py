@@ -65,6 +65,8 @@ class Builder:
         self.params: List[Dict[str, Any]] = []
         self.tunables: Dict[str, Dict[str, Any]] = {}
         self.constraints: List[str] = []
+        self.messages: Dict[str, str] = {}     # what the author says of constraints, by JSON pointer
+        self._demanded: Dict[str, Place] = {}  # where constraints come from, by JSON pointer
         self.launches: List[Launch] = []
         self.tiles: List[Tile] = []
         self.layout_entry: Any = None          # (layout, shape, dtype) -> the format's layout
@@ -119,8 +121,24 @@ class Builder:
             return False
         constraint = "%s == %s" % tuple(sorted((str(a), str(b)), key=lambda text: (text.isdigit(), text)))
         if constraint not in self.constraints:
-            self.constraints.append(constraint)
+            self._demand(constraint)
         return True
+
+    def assert_known(self, condition: str, message: str) -> None:
+        """Demands what is known when the kernel is compiled, where the branches around hold that are decided then too."""
+        around = " && ".join(self._conditions)
+        self._demand("!(%s) || (%s)" % (around, condition) if around else condition)
+        self.messages["/constraints/%d" % (len(self.constraints) - 1)] = message
+
+    def _demand(self, constraint: str) -> None:
+        if self.place is not None:
+            self._demanded["/constraints/%d" % len(self.constraints)] = self.place
+        self.constraints.append(constraint)
+
+    @property
+    def decided_later(self) -> bool:
+        """Whether loops or branches stand around what is read that are decided when the kernel runs."""
+        return len(self._bodies) - 1 > len(self._conditions)
 
     def option(self, option: Union[Option, OptionType]) -> None:
         """Declares an option, on first use."""
@@ -221,7 +239,7 @@ class Builder:
 
     def program(self) -> Tuple[Dict[str, Any], Dict[str, Place]]:
         """The program as JSON's types, and the place of each JSON pointer of a statement."""
-        places: Dict[str, Place] = {}
+        places: Dict[str, Place] = dict(self._demanded)
         program: Dict[str, Any] = {"kiln": "tile/1", "name": self.name}
         if self.symbols:
             program["symbols"] = self.symbols

@@ -8,8 +8,10 @@ from .. import errors
 from .._printed import show
 from . import _launch, _overlaps
 from ._arguments import ArraySpec, Staged, memory_of, scalar_of
+from ._arithmetic import is_number
 from ._builder import value_at
 from ._client import client
+from ._content import content
 from ._errors import KernelError, Place
 from ._report import Explanation, Profile
 from ._specialize import Program
@@ -63,7 +65,7 @@ class CompiledKernel:
     def _bound(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
         given = _launch.bound(self._kernel, args, kwargs, defaults=False)
         for name, value in given.items():
-            if name in self._constants and value != self._constants[name]:
+            if name in self._constants and not _same(value, self._constants[name]):
                 raise errors.InvalidArgument("%s is %r, and this was compiled for %r: compile it for that, or call the "
                                              "kernel itself" % (name, value, self._constants[name]))
         parameters = self._kernel._signature.parameters
@@ -154,20 +156,28 @@ class CompiledKernel:
         return generated(self._loaded.info["tensors"], self._program, self.bindings)
 
     def _located(self) -> "_Located":
-        return _Located(self._program.places)
+        return _Located(self._program.places, self._program.messages)
 
     def __repr__(self) -> str:
         return "<kiln kernel %s for %s, key %s…>" % (self.program["name"], self.target, self.key[:12])
 
 
+def _same(a: Any, b: Any) -> bool:
+    """Whether two constants mean the same to a kernel."""
+    return bool(a == b) if is_number(a) and is_number(b) else bool(content(a) == content(b))
+
+
 _NO_TYPE = "convert to a type that there is, such as tl.float16; elements of 8 bits are moved as tl.uint8"
+
+
+_NOT_HELD = "it is asserted of sizes and constants: call it with others"
 
 
 class _Located:
     """Turns what the engine says about a part of the program into an error at the line of Python that wrote it."""
 
-    def __init__(self, places: Dict[str, Place]) -> None:
-        self._places = places
+    def __init__(self, places: Dict[str, Place], messages: Optional[Mapping[str, str]] = None) -> None:
+        self._places, self._messages = places, messages or {}
 
     def __enter__(self) -> None:
         return None
@@ -182,6 +192,9 @@ class _Located:
                 error.message = "%s: %s" % (place, error.message)
                 return False
             if place is not None:
+                own = self._messages.get(str(diagnostic.get("pointer", "")))
+                if own is not None:
+                    raise KernelError(own, place, _NOT_HELD, error.diagnostics) from error
                 message = str(diagnostic.get("message", error.message))
                 if diagnostic.get("expected"):
                     message += "; expected " + str(diagnostic["expected"])
@@ -195,8 +208,8 @@ class _Located:
 def place_of(places: Mapping[str, Place], pointer: str) -> Optional[Place]:
     """The place of the innermost part of the program around a JSON pointer."""
     start = pointer.find("/launches/")
-    if start < 0:
-        start = pointer.find("/params/")
+    for part in ("/params/", "/constraints/"):
+        start = pointer.find(part) if start < 0 else start
     pointer = pointer[start:] if start >= 0 else pointer
     while pointer:
         if pointer in places:

@@ -168,6 +168,38 @@ def _folded(t: Reader, op: str, args: Tuple[Any, ...]) -> Any:
     return result
 
 
+@operation("python.any")
+def _python_any(t: Reader, values: Any) -> Any:
+    return _all_of(t, "any", "||", values)
+
+
+@operation("python.all")
+def _python_all(t: Reader, values: Any) -> Any:
+    return _all_of(t, "all", "&&", values)
+
+
+def _all_of(t: Reader, name: str, word: str, values: Any) -> Any:
+    if not isinstance(values, (tuple, list, dict)):
+        raise Mistake("%s of %s" % (name, describe(values)), "%s((a, b)) of conditions; tl.max(x > 0) of a tile" % name)
+    held: Any = word == "&&"
+    for value in values:
+        part = value if value is None or isinstance(value, (str, tuple, list, dict)) else t.operand(value)
+        if getattr(part, "shape", ()):
+            raise Mistake("%s of %s among others" % (name, describe(part)), "& and | of tiles are elementwise")
+        held = logical(word, held, part)
+    return held
+
+
+@operation("python.sum")
+def _python_sum(t: Reader, values: Any, start: Any = 0) -> Any:
+    if not isinstance(values, (tuple, list)):
+        raise Mistake("sum of %s" % describe(values), "sum((a, b)) of numbers; tl.sum(x, axis) of a tile")
+    total = start
+    for value in values:
+        total = t.operate("+", total, value)
+    return total
+
+
 @operation("python.abs")
 def _python_abs(t: Reader, x: Any) -> Any:
     return _abs(t, x)

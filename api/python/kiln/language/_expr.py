@@ -14,6 +14,26 @@ STATIC, UNIFORM, ELEMENT = 0, 1, 2  # known when compiled; the same for the whol
 _PLACEHOLDER = re.compile(r"\$(\d)")
 
 
+class Mistake(Exception):
+    """A mistake in a kernel; whoever knows the place in the source adds it."""
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.message, self.hint = message, hint
+
+
+class Running:
+    """A value of the running kernel. Whatever Python would decide about it while the kernel is read is a mistake."""
+
+    __slots__ = ()
+
+    def _undecided(self, *_: Any) -> Any:
+        raise Mistake("Python asks a value of the running kernel, which is not known while the kernel is read",
+                      "comparisons, tl.where and if on numbers are operations of the kernel")
+
+    __bool__ = __iter__ = __contains__ = __format__ = __hash__ = _undecided  # type: ignore[assignment]
+
+
 class Poly:
     """A polynomial with integer coefficients over atoms (texts of index expressions): equality and difference are exact."""
 
@@ -136,7 +156,7 @@ def dim(value: Union[int, Poly]) -> Dim:
     return int(value)
 
 
-class Expr:
+class Expr(Running):
     """An expression of the program format.
 
     Attributes:
@@ -191,7 +211,7 @@ def index_expr(value: Union[int, str, Poly], level: int = UNIFORM, shape: Tuple[
     return Expr("index", None, shape, level, Poly.of(value), reads)
 
 
-class Tile:
+class Tile(Running):
     """Memory of the block: shared, fragment or local. ``shape`` () is one number, held as a tile of one element.
 
     Attributes:
@@ -217,7 +237,7 @@ class Tile:
         return Expr(self.dtype, text, self.shape, ELEMENT, None, frozenset((self.name,)))
 
 
-class Param:
+class Param(Running):
     """A tensor parameter. ``mode``: ``"flat"`` once it is used as a pointer, ``"axes"`` once it is sliced or asked for its shape."""
 
     __slots__ = ("name", "shape", "dtype", "strides", "read", "written", "atomic", "mode", "memory")
@@ -237,7 +257,7 @@ class Param:
         return total
 
 
-class Pointer:
+class Pointer(Running):
     """An element of a parameter, or a tile of them: the parameter's first element plus ``offset`` elements."""
 
     __slots__ = ("param", "offset")
@@ -250,7 +270,7 @@ class Pointer:
         return self.offset.shape
 
 
-class Region:
+class Region(Running):
     """A rectangle of a parameter or tile: a start an axis; the axes that stay and their extents.
 
     Attributes:
@@ -282,7 +302,7 @@ class Region:
         return "%s[%s]" % (self.of.name, ", ".join(indices))
 
 
-class Dot:
+class Dot(Running):
     """A matrix product that has not been put anywhere yet."""
 
     __slots__ = ("a", "b", "transpose_a", "transpose_b", "shape", "dtype", "added", "schedule")
@@ -293,7 +313,7 @@ class Dot:
         self.shape, self.dtype, self.added, self.schedule = shape, dtype, added, schedule
 
 
-class Transposed:
+class Transposed(Running):
     """Two axes exchanged, of a tile or region: products read it as it lies, other uses permute the indices."""
 
     __slots__ = ("of",)
@@ -310,7 +330,7 @@ class Transposed:
         return self.of.dtype
 
 
-class BlockPointer:
+class BlockPointer(Running):
     """Triton's block pointer and tensor descriptor: a parameter seen with a shape and strides, and where a block of it begins."""
 
     __slots__ = ("param", "shape", "strides", "offsets", "block", "base")

@@ -13,6 +13,7 @@ from . import _launch, _overlaps
 from ._arguments import spec_of
 from ._client import client, default_device, target_of, use_client  # noqa: F401 - of this module for others
 from ._compiled import CompiledKernel, _Located  # noqa: F401 - of this module for others
+from ._content import content
 from ._errors import KernelError
 from ._options import When
 from ._programs import Programs, bindings_of, key_of
@@ -128,7 +129,7 @@ class Kernel:
 
     def program(self, specs: Mapping[str, Any], launch: Mapping[str, Any], target: str, dynamic: bool = True) -> Program:
         """The tile program for arguments of these types; read again only for other types or constants."""
-        kind = (target.split(":")[0], key_of(specs, self._annotations()), tuple(sorted((k, repr(v)) for k, v in launch.items())), dynamic)
+        kind = (target.split(":")[0], key_of(specs, self._annotations()), tuple((k, content(launch[k])) for k in sorted(launch)), dynamic)
         found = self._programs.find(kind, specs)
         if found is None:
             with served() as names:

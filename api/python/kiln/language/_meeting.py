@@ -80,8 +80,9 @@ class Meeting:
     def _tile(self, name: str, a: Any, b: Any, wide: bool) -> Tile:
         t = self._tracer
         dtype = _common_type(a, b)
-        if dtype == "index":
-            dtype = "i64" if wide else "i32"
+        whole = [t.expr(v) for v in (a, b) if isinstance(v, (int, Expr)) and getattr(v, "dtype", "index") == "index"]
+        if dtype in ("index", "i32"):
+            dtype = "i64" if wide and dtype == "index" or any(t.width_of(v) == "i64" for v in whole) else "i32"
         made = a if self._is_free(a, dtype) else None
         if made is None:
             space = "shared" if name in t.product_names else "fragment"

@@ -167,7 +167,12 @@ class Memory(Tiles):
         if tile.dtype is None:
             self.builder.set_dtype(tile, self.type_of(expr))
         assert tile.dtype is not None
+        region.start = [self.place_before(start, tile) for start in region.start]
         self.map(region.shape, region.element(), cast(expr, tile.dtype))
+
+    def place_before(self, index: Expr, of: Union[Param, Tile]) -> Expr:
+        """A place in memory that the memory itself tells, as it is before that is written."""
+        return index_of(self.tile(cast(index, "i64"), "at").read()) if of.name in index.reads else index
 
     def atomic_region(self, region: Region, value: Any, kind: str, mask: Any = None) -> None:
         """``value`` into each element of a slice of a parameter where ``mask`` holds, atomically."""

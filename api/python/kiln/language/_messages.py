@@ -31,8 +31,8 @@ def assert_that(t: Reader, condition: Any, text: Any, mask: Any = None) -> None:
         return
     expr = t.expr(held) if not isinstance(held, bool) else Expr("bool", "false", (), ELEMENT)
     item: Dict[str, Any] = {"assert": expr}
-    if _line(str(text)):
-        item["text"] = _line(str(text))
+    if _line(t.text_of(text)):
+        item["text"] = _line(t.text_of(text))
     _emit(t, item, [], where if isinstance(where, Expr) else None)
 
 
@@ -57,7 +57,7 @@ def _emit(t: Reader, item: Dict[str, Any], values: List[Expr], where: Optional[E
         return t.scope.items.append(_item(t, item, values, where, t.scope.conditions))
     if shape or where is not None:
         names = list(INDEX_NAMES[: max(1, len(shape))])
-        made = _item(t, item, [broadcast(v, shape) for v in values], where and broadcast(where, shape), [])
+        made = _item(t, item, [broadcast(v, shape) for v in values], None if where is None else broadcast(where, shape), [])
         if isinstance(condition, Expr):
             made["assert"] = _put(broadcast(condition, shape).text)
         t.builder.emit({"op": "map", "index": names, "extent": [str(n) for n in shape] or ["1"], "body": [made]})
@@ -115,8 +115,8 @@ def _t_print(t: Reader, obj: Any = None, msg: Any = "", warp_group_id: Any = 0, 
     if not (is_number(warp_group_id) and is_number(warp_id) and not warp_group_id and not warp_id):
         raise Mistake("a print of one warp", "leave out warp_group_id and warp_id: the block prints")
     if isinstance(obj, str):
-        return print_values(t, "%s%s%s" % (msg, ": " if msg else "", obj), [])
-    return print_values(t, str(msg) or str(getattr(obj, "name", "")), [] if obj is None else [obj])
+        return print_values(t, "%s%s%s" % (t.text_of(msg), ": " if msg else "", obj), [])
+    return print_values(t, t.text_of(msg) or str(getattr(obj, "name", "")), [] if obj is None else [obj])
 
 
 @operation("T.device_assert")

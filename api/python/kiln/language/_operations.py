@@ -388,12 +388,12 @@ def _static_assert(t: Reader, cond: Any, msg: Any = "") -> None:
         if cond.level != STATIC:
             raise Mistake("a static assertion on values of the running kernel",
                           "of sizes, constants and types; mask or clamp the rest")
-        t.builder.constraints.append(truth(cond).text)  # type: ignore[union-attr]
+        t.builder.assert_known(truth(cond).text, t.text_of(msg) or "the static assertion does not hold")  # type: ignore[union-attr]
     elif not isinstance(cond, (bool, int, float, str, tuple, list, type(None))):
         raise Mistake("a static assertion on %s" % describe(cond),
                       "of sizes, constants and types; mask or clamp the rest")
     elif not cond:
-        raise Mistake(str(msg) or "the static assertion does not hold",
+        raise Mistake(t.text_of(msg) or "the static assertion does not hold",
                       "a condition of the author's own: other sizes or constants fulfil it")
 
 

@@ -10,6 +10,7 @@ from typing import Any, Dict, List, Mapping, Optional
 from .. import errors
 from ._arguments import ArraySpec
 from ._builder import value_at
+from ._content import content
 from ._source import still
 from ._specialize import Program
 from ._types import constexpr
@@ -77,11 +78,11 @@ def key_of(specs: Mapping[str, Any], annotations: Mapping[str, Any]) -> Any:
             shape = tuple(n if n == 1 or isinstance(n, str) else "n" for n in spec.shape)
             parts.append((name, spec.dtype, shape, spec.strides, spec.memory, spec.described, spec.owner, spec.offset))
         elif _constant(annotations.get(name)) or isinstance(spec, (bool, str, type(None), tuple)):
-            parts.append((name, repr(spec)))
+            parts.append((name, content(spec)))
         elif isinstance(spec, int):
             parts.append((name, "int" if 0 <= spec < 2 ** 31 else "negative"))
         else:
-            parts.append((name, "float" if isinstance(spec, float) and math.isfinite(spec) else repr(spec)))
+            parts.append((name, "float" if isinstance(spec, float) and math.isfinite(spec) else content(spec)))
     return tuple(parts)
 
 

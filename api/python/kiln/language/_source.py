@@ -11,6 +11,7 @@ import types
 import weakref
 from typing import Any, Dict, Iterator, List, Optional, Tuple
 
+from ._content import Same, content
 from ._errors import KernelError, Place
 from ._types import plain
 
@@ -119,20 +120,6 @@ def _meaning(function: types.FunctionType, name: str) -> Any:
     return (builtins if isinstance(builtins, dict) else vars(builtins)).get(name, _MISSING)
 
 
-class _Same:
-    """Equal where it is the same object, which it keeps alive."""
-
-    __slots__ = ("what",)
-
-    def __init__(self, what: Any) -> None:
-        self.what = what
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.what is self.what
-
-    __hash__ = None  # type: ignore[assignment]
-
-
 def stamp(function: types.FunctionType, value: Any, depth: int = 3) -> Any:
     """What a value is, to compare with later: numbers, texts, containers and objects by their contents, functions by
     themselves, of modules the attributes that the function names.
@@ -142,16 +129,16 @@ def stamp(function: types.FunctionType, value: Any, depth: int = 3) -> Any:
         return type(value).__name__, repr(value)
     if isinstance(value, types.ModuleType):
         words = function.__code__.co_names if depth and not _foreign(value) else ()
-        return _Same(value), [(w, stamp(function, vars(value)[w], depth - 1)) for w in words if w in vars(value)]
+        return Same(value), [(w, stamp(function, vars(value)[w], depth - 1)) for w in words if w in vars(value)]
     if depth and isinstance(value, (list, tuple, set, frozenset)):
         return type(value).__name__, [stamp(function, v, depth - 1) for v in value]
     if depth and isinstance(value, dict):
-        return "dict", [(repr(k), stamp(function, v, depth - 1)) for k, v in value.items()]
+        return "dict", [(content(k), stamp(function, v, depth - 1)) for k, v in value.items()]
     if hasattr(value, "tobytes") and hasattr(value, "shape"):
         return str(value.dtype), value.shape, value.tobytes()
     looked_into = depth and hasattr(value, "__dict__") and (isinstance(value, type) or not callable(value))
     held = vars(value) if looked_into else {}
-    return _Same(value), [(n, stamp(function, v, depth - 1)) for n, v in list(held.items()) if not n.startswith("__")]
+    return Same(value), [(n, stamp(function, v, depth - 1)) for n, v in list(held.items()) if not n.startswith("__")]
 
 
 class Source:

@@ -28,7 +28,7 @@ class Program:
 
     Attributes:
         json: the tile program.
-        places: where its parts come from, by JSON pointer.
+        places: where its parts come from, by JSON pointer; ``messages``: what the author says of constraints, by pointer too.
         set: values of its symbols, as far as the arguments told them.
         params: tensor parameters by name; ``scalars``: scalar parameters' element types by name.
         sequence: symbols that are the extent of the attention operands' sequence axis.
@@ -39,6 +39,7 @@ class Program:
     def __init__(self) -> None:
         self.json: Dict[str, Any] = {}
         self.places: Dict[str, Place] = {}
+        self.messages: Dict[str, str] = {}
         self.set: Dict[str, Any] = {}
         self.params: Dict[str, Param] = {}
         self.scalars: Dict[str, str] = {}
@@ -342,6 +343,7 @@ class Specializer:
                 launch.threads = self._threads(self.launch.get("threads"))
         self.out.grid = self.builder.launches[0].grid
         self.out.json, self.out.places = self.builder.program()
+        self.out.messages = dict(self.builder.messages)
         for number in range(len(self.builder.launches)):  # what is said of a launch as a whole
             self.out.places.setdefault("/launches/%d" % number, self.source.place(self.source.tree))
         self.builder.known.pop("target.wave", None)

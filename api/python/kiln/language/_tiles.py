@@ -6,9 +6,9 @@ import re
 import types
 from typing import Any, Dict, List, Optional, Tuple
 
-from ._arithmetic import Mistake, binary, broadcast, call, cast, constant, is_number, same_shape, shape_text
+from ._arithmetic import Mistake, binary, broadcast, call, cast, constant, fits, is_number, same_shape, shape_text
 from ._builder import Builder
-from ._expr import ELEMENT, BlockPointer, Dim, Dot, Expr, Param, Pointer, Region, Tile, Transposed
+from ._expr import ELEMENT, BlockPointer, Dim, Dot, Expr, Param, Pointer, Region, Tile, Transposed, mentions
 from ._types import constexpr
 
 Shape = Tuple[Dim, ...]
@@ -38,6 +38,7 @@ class Tiles:
     builder: Builder
     scope: Optional[MapScope]
     product_names: Any
+    views: Any
 
     # -- as an expression, as a tile
 
@@ -95,10 +96,22 @@ class Tiles:
             self.write(made, value)
             return made
         expr = self.expr(value)
-        dtype = "i32" if expr.dtype == "index" else expr.dtype
+        dtype = self.width_of(expr) if expr.dtype == "index" else expr.dtype
         made = self.builder.alloc(hint, space, dtype, expr.shape, True)
         self.write(made, expr)
         return made
+
+    def width_of(self, value: Expr) -> str:
+        """The element type that holds an index: i32, where nothing tells that it needs more."""
+        found = self.views.ranges.fixed(value.poly) if value.poly is not None and not value.reads else None
+        if found is None:
+            numbers = [int(digits) for digits in re.findall(r"(?<![\w.$])\d+", value.text)]
+            return "i32" if all(fits(number, "i32") for number in numbers) else "i64"
+        if fits(found[0], "i32") and fits(found[1], "i32"):
+            return "i32"
+        if not (fits(found[0], "i64") and fits(found[1], "i64")):
+            raise Mistake("a number up to %d, which no integer type holds" % found[1], "a float, such as %r" % float(2 ** 64))
+        return "i64"
 
     def increased(self, value: Any, steps: Any, own: bool) -> Any:
         """A number plus an index that adds up steps; ``own``: which are of value's type. An integer of a width wraps, and
@@ -123,7 +136,7 @@ class Tiles:
             self.builder.set_dtype(tile, self.type_of(value))
         if isinstance(value, Region):
             return self.copy_region(value, tile)
-        if isinstance(value, Tile):
+        if isinstance(value, Tile) and (value.shape or not tile.shape):
             if value is not tile:
                 self._same_shape(value.shape, tile.shape)
                 self.builder.emit({"op": "copy", "from": value.name, "to": tile.name})
@@ -131,7 +144,7 @@ class Tiles:
         assert tile.dtype is not None
         expr = broadcast(cast(self.operand(value), tile.dtype), tile.shape)
         own = tile.element(["$%d" % k for k in range(len(tile.shape))])
-        if tile.name in expr.reads and re.sub(re.escape(own), "", expr.text).find(tile.name + "[") >= 0:
+        if self._reads_others(expr, own):
             return self.write(tile, self.tile(expr, tile.name))  # it reads elements that the map itself may have set
         if self._accumulated(tile, expr):
             return None
@@ -173,6 +186,9 @@ class Tiles:
         if len(shape) > 4:
             raise Mistake("a tile has at most 4 axes, this one %d" % len(shape),
                           "join axes that lie side by side into one")
+        if shape:
+            value = self._beforehand(value, target)
+            where = None if where is None else self._beforehand(where, target)
         item: Dict[str, Any] = {"set": placed(target), "value": placed(value.text)}
         item.update({k: placed(v) for k, v in more.items()})
         if "atomic" in more:
@@ -183,12 +199,21 @@ class Tiles:
         self.builder.emit({"op": "map", "index": list(INDEX_NAMES[: max(1, len(shape))]), "extent": extent,
                            "body": [item]})
 
+    def _beforehand(self, value: Expr, target: str) -> Expr:
+        """What a map takes, computed in front of it where it reads elements that other iterations may have set."""
+        return self.tile(value, target.partition("[")[0]).read() if self._reads_others(value, target) else value
+
+    def _reads_others(self, value: Expr, target: str) -> bool:
+        """Whether it reads elements of the memory that ``target`` is an element of, and not only this one."""
+        memory = target.partition("[")[0]
+        return memory in value.reads and mentions(re.sub(r"(?<![\w.$])" + re.escape(target), "", value.text), memory)
+
     def multiply(self, tile: Tile, dot: Dot) -> None:
         """``tile`` = what the product is added to + the product."""
         self._same_shape(dot.shape, tile.shape)
         if tile.dtype is None:
             self.builder.set_dtype(tile, dot.dtype)
-        if tile.dtype != dot.dtype or tile.space == "shared":
+        if tile.dtype != dot.dtype or tile.space == "shared" or tile.name in (dot.a.name, dot.b.name):
             made = self.builder.alloc(tile.name, "fragment", dot.dtype, dot.shape, True)
             self.multiply(made, Dot(dot.a, dot.b, dot.transpose_a, dot.transpose_b, dot.shape, dot.dtype, dot.added,
                                      dot.schedule))

@@ -4,27 +4,26 @@ from __future__ import annotations
 
 import ast
 import types
-from typing import Any, Callable, Dict, List, Optional, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 
 from . import _scan
-from ._arithmetic import Mistake, binary, index_of, invert, is_number, logical, negate, same_shape, truth, where
+from ._arithmetic import Mistake, binary, index_of, invert, logical, negate, same_shape, truth, where
 from ._branches import RESULT, Frame
 from ._builder import Builder
+from ._calls import Calls, running
 from ._errors import KernelError, nearest
 from ._expr import STATIC, BlockPointer, Dot, Expr, Param, Pointer, Region, Tile, Transposed
 from ._memory import MapScope, describe
-from ._names import Names
 from ._predication import changed
 from ._source import Source
 from ._views import Views
 from ._options import Option, OptionType
-from ._types import BlockLayout, Builtin, DType, Symbol, Value, as_dtype, constexpr, plain
+from ._types import Symbol, Value, constexpr, plain
 
 Operation = Callable[..., Any]
 
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
            ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
-_COMPARE = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=", ast.Eq: "==", ast.NotEq: "!="}
 _UNSUPPORTED = {
     "While": ("a while loop", "write for i in range(n), with a mask for what is over"),
     "Try": ("try", "a kernel has no exceptions; mask what must not be read"),
@@ -44,7 +43,7 @@ _UNSUPPORTED = {
 }
 
 
-class Tracer(Names):
+class Tracer(Calls):
     """Reads one kernel.
 
     Attributes:
@@ -124,7 +123,7 @@ class Tracer(Names):
             try:
                 if ends and isinstance(statement, ast.If) and _scan.returns(statement):
                     frame.ends = True
-                    return self.leaving(statement, truth(self._known_or_operand(self.eval(statement.test))), rest)
+                    return self.leaving(statement, self.condition(statement.test), rest)
                 self._statement(statement)
             except Mistake as mistake:
                 raise KernelError(mistake.message, frame.source.place(statement), mistake.hint) from None
@@ -156,16 +155,15 @@ class Tracer(Names):
 
     def read_Assert(self, node: ast.Assert) -> None:
         known = self.eval(node.test)
-        if isinstance(known, Expr) and known.level == STATIC:
-            self.builder.constraints.append(truth(known).text)  # type: ignore[union-attr]
-            return
         said = self.eval(node.msg) if node.msg is not None else ""
+        if isinstance(known, Expr) and known.level == STATIC and not self.builder.decided_later:
+            self.builder.assert_known(truth(known).text, self.text_of(said) or "the assertion does not hold")  # type: ignore[union-attr]
+            return
         if isinstance(known, (Expr, Tile, Region, Dot, Transposed)):
             self.operations["device_assert"](self, known, said)
             return
         if not known:
-            said = said or "the assertion does not hold"
-            self.fail(str(said), node)
+            self.fail(self.text_of(said) or "the assertion does not hold", node, "it is asserted of sizes and constants: call it with others")
 
     def read_Assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
@@ -208,7 +206,7 @@ class Tracer(Names):
         self.loop(node, self.eval(node.iter))
 
     def read_If(self, node: ast.If) -> None:
-        condition = truth(self._known_or_operand(self.eval(node.test)))
+        condition = self.condition(node.test)
         if isinstance(condition, bool):
             self.block(node.body if condition else node.orelse)
         else:
@@ -281,14 +279,23 @@ class Tracer(Names):
         return [self.eval(e) for e in node.elts]
 
     def eval_Dict(self, node: ast.Dict) -> Any:
-        return {self.eval(k) if k is not None else None: self.eval(v) for k, v in zip(node.keys, node.values)}
+        found: Dict[Any, Any] = {}
+        for key, value in zip(node.keys, node.values):
+            if key is None:
+                found.update(self._spread(value, dict, "a dict"))
+                continue
+            name = self.eval(key)
+            if running(name) or isinstance(name, (list, dict)):
+                raise Mistake("%s as a key" % describe(name), "keys are numbers and texts that are known now")
+            found[name] = self.eval(value)
+        return found
 
     def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        parts = [self.eval(v) for v in node.values]
-        return "".join(str(p) for p in parts)
+        return "".join(self.eval(v) for v in node.values)
 
     def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        return str(self.eval(node.value))
+        spec = self.eval(node.format_spec) if node.format_spec is not None else ""
+        return self.text_of(self.eval(node.value), node.conversion, spec)
 
     def eval_BinOp(self, node: ast.BinOp) -> Any:
         if isinstance(node.op, ast.MatMult):
@@ -311,6 +318,8 @@ class Tracer(Names):
         plain = (tuple, list, str)
         if isinstance(a, plain) and op in ("+", "*") and isinstance(b, plain + (int,)):
             return a + b if op == "+" else a * b
+        if isinstance(a, str) and op == "%":
+            return self.text_with(a, b)
         return binary(op, self.operand(a), self.operand(b))
 
     def _offset(self, value: Any) -> bool:
@@ -326,10 +335,10 @@ class Tracer(Names):
         return Pointer(base.param, self.expr(binary("+", base.offset, amount)))
 
     def eval_UnaryOp(self, node: ast.UnaryOp) -> Any:
-        value = self.eval(node.operand)
         if isinstance(node.op, ast.Not):
-            known = truth(self._known_or_operand(value))
+            known = self.condition(node.operand)
             return (not known) if isinstance(known, bool) else invert(known)
+        value = self.eval(node.operand)
         if isinstance(node.op, ast.UAdd):
             return value
         if isinstance(value, (tuple, list)):
@@ -337,25 +346,37 @@ class Tracer(Names):
         return negate(self.operand(value)) if isinstance(node.op, ast.USub) else invert(self.operand(value))
 
     def eval_BoolOp(self, node: ast.BoolOp) -> Any:
+        return self._joined(node, False)
+
+    def _joined(self, node: ast.BoolOp, asked: bool) -> Any:
+        """``and``, ``or``; ``asked``: whether they hold, else their value."""
+        evaluated = self._asked if asked else self.eval
         word = "&&" if isinstance(node.op, ast.And) else "||"
-        result = self._known_or_operand(self.eval(node.values[0]))
+        result = self._known_or_operand(evaluated(node.values[0]))
         for part in node.values[1:]:
             if not isinstance(result, Expr) and bool(result) == (word == "||"):
                 return result  # decided: what follows is not looked at
             if not isinstance(result, Expr):
-                result = self._known_or_operand(self.eval(part))
+                result = self._known_or_operand(evaluated(part))
                 continue
-            value = self._known_or_operand(self._perhaps(part, "a part of and, or"))
-            result = logical(word, result, value)
+            value = self._known_or_operand(self._perhaps(part, "a part of and, or", evaluated))
+            result = logical(word, result, value) if asked else self.either(word, result, value)
         return result
 
-    def _perhaps(self, node: ast.expr, what: str) -> Any:
+    def _asked(self, node: ast.expr) -> Any:
+        return self._joined(node, True) if isinstance(node, ast.BoolOp) else self.eval(node)
+
+    def condition(self, node: ast.expr) -> Union[Expr, bool]:
+        """What an ``if`` asks: of and, or only whether they hold."""
+        return truth(self._known_or_operand(self._asked(node)))
+
+    def _perhaps(self, node: ast.expr, what: str, evaluated: Any = None) -> Any:
         """A value that Python computes in some cases only. It is computed always, so it must change nothing."""
         before = {tile.name for tile in self.builder.tiles}
         done = len(self.scope.items) if self.scope is not None else 0
         body: List[Dict[str, Any]] = []
         self.builder.open(body)
-        value = self.eval(node)
+        value = (evaluated or self.eval)(node)
         self.builder.close()
         items = [] if self.scope is None else self.scope.items[done:]
         made = {tile.name for tile in self.builder.tiles} - before
@@ -369,28 +390,12 @@ class Tracer(Names):
         result: Any = True
         for op, comparator in zip(node.ops, node.comparators):
             right = self.eval(comparator)
-            result = logical("&&", result, self._compare(op, left, right))
+            result = logical("&&", result, self.compare(op, left, right))
             left = right
         return result
 
-    def _compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
-        if isinstance(op, (ast.Is, ast.IsNot)):
-            return (a is b) == isinstance(op, ast.Is)
-        values = (Expr, Tile, Region, Dot, Transposed)
-        if isinstance(op, (ast.In, ast.NotIn)):
-            return (a in b) == isinstance(op, ast.In)
-        if isinstance(a, values) or isinstance(b, values):
-            return binary(_COMPARE[type(op)], self.operand(a), self.operand(b))
-        if isinstance(a, OptionType) or isinstance(b, OptionType):
-            return _compare_types(op, a, b)
-        if as_dtype(a) is not None and as_dtype(b) is not None and not is_number(a):
-            return (as_dtype(a) == as_dtype(b)) == isinstance(op, ast.Eq)
-        if isinstance(op, ast.Eq):
-            return a == b
-        return a != b if isinstance(op, ast.NotEq) else binary(_COMPARE[type(op)], a, b)
-
     def eval_IfExp(self, node: ast.IfExp) -> Any:
-        condition = truth(self._known_or_operand(self.eval(node.test)))
+        condition = self.condition(node.test)
         if isinstance(condition, bool):
             return self.eval(node.body if condition else node.orelse)
         one, other = (self._perhaps(side, "a side of a if c else b") for side in (node.body, node.orelse))
@@ -425,10 +430,15 @@ class Tracer(Names):
             return self.item(base, items)
         if isinstance(base, (Pointer, BlockPointer)):
             raise Mistake("a pointer cannot be indexed", "tl.load(pointer + offset)")
+        if running(items) and isinstance(base, (tuple, list, dict, str, range)):
+            raise Mistake("a part of %s is chosen by a value that runs" % type(base).__name__,
+                          "tl.where for a few numbers, a parameter for many")
         try:
             return plain(base[items[0] if len(items) == 1 else tuple(items)])
-        except (TypeError, LookupError) as error:
-            raise Mistake("%s" % error) from None
+        except Mistake:
+            raise
+        except Exception as error:  # noqa: BLE001 - the author's own value
+            raise Mistake("%s: %s" % (type(error).__name__, error), "an index or key that is there") from None
 
     def eval_Call(self, node: ast.Call) -> Any:
         hint = self.hint
@@ -448,57 +458,21 @@ class Tracer(Names):
         for part in node.args:
             self.hint = "t"
             if isinstance(part, ast.Starred):
-                args += list(self.eval(part.value))
+                args += self._spread(part.value, (tuple, list), "a tuple")
             else:
                 args.append(self.eval(part))
         kwargs: Dict[str, Any] = {}
         for keyword in node.keywords:
             self.hint = "t"
-            value = self.eval(keyword.value)
             if keyword.arg is None:
-                kwargs.update(value)
+                kwargs.update(self._spread(keyword.value, dict, "a dict"))
             else:
-                kwargs[keyword.arg] = value
+                kwargs[keyword.arg] = self.eval(keyword.value)
         return args, kwargs
 
-    def call(self, function: Any, args: List[Any], kwargs: Dict[str, Any]) -> Any:
-        """A call: an operation of the language, a function to read here, or one of Python's on numbers known now."""
-        import builtins
-        import inspect
-
-        if isinstance(function, Builtin):
-            try:
-                bound = inspect.signature(function).bind(*args, **kwargs)
-            except TypeError as error:
-                raise Mistake("%s(): %s" % (function.name, error), "the signature is %s%s" % (function.name, inspect.signature(function))) from None
-            return self.operations[function.name](self, *bound.args, **bound.kwargs)
-        if isinstance(function, DType):
-            return self.method(args[0], "to", [function], {}) if not is_number(args[0]) else self.converted(args[0], function)
-        inner = getattr(function, "kernel_function", None)  # of @tl.jit, @tl.kernel, @T.macro
-        if inner is not None:
-            return self.inline(inner, args, kwargs)
-        own = self.operations.get("python." + getattr(function, "__name__", "")) if getattr(builtins, getattr(function, "__name__", ""), None) is function else None
-        if own is not None:
-            return own(self, *args, **kwargs)
-        if not callable(function):
-            raise Mistake("%s cannot be called" % describe(function))
-        running = [a for a in list(args) + list(kwargs.values()) if isinstance(a, (Expr, Tile, Region, Param, Pointer, Dot))]
-        if isinstance(function, BlockLayout) and running:
-            return self.operations["layout_offset"](self, function, *args)
-        if running and isinstance(function, types.FunctionType):
-            return self.inline(function, args, kwargs)
-        if running:
-            raise Mistake("%s is a function of Python, and a kernel's values are not known to it" % getattr(function, "__name__", function),
-                          "use its counterpart in kiln.language, such as tl.exp for math.exp")
-        try:
-            return plain(function(*args, **kwargs))
-        except Exception as error:  # noqa: BLE001 - the author's own function
-            raise Mistake("%s: %s: %s" % (getattr(function, "__name__", function), type(error).__name__, error)) from None
-
-
-def _compare_types(op: ast.cmpop, a: Any, b: Any) -> Expr:
-    """Whether an option's type is a certain one, decided when the kernel is compiled."""
-    names = [found.name for found in (as_dtype(a), as_dtype(b)) if found is not None]
-    if len(names) != 2 or not isinstance(op, (ast.Eq, ast.NotEq)):
-        raise Mistake("an element type is compared with another one: dtype == tl.float32")
-    return Expr("bool", (" == " if isinstance(op, ast.Eq) else " != ").join(names), (), STATIC)
+    def _spread(self, node: ast.expr, kinds: Any, wanted: str) -> Any:
+        """What stands behind * or ** in a call."""
+        value = self.eval(node)
+        if not isinstance(value, kinds):
+            raise Mistake("%s in front of %s" % ("**" if kinds is dict else "*", describe(value)), "it takes %s" % wanted)
+        return value

@@ -11,6 +11,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
 from ..language._arguments import ArraySpec, spec_of
+from ..language._content import content
 from ..language._source import Names, Source, named, still
 from ..language._types import as_dtype
 from ._jit_kernel import JITKernel, place_of, sizes_of  # noqa: F401 - of this module for others
@@ -112,7 +113,7 @@ class JITFunction:
 
     def _kernel_of(self, args: Sequence[Any], kwargs: Dict[str, Any], place: Tuple[str, Optional[str]]) -> JITKernel:
         """Runs the Python function, and compiles what it returns; the same for the same arguments."""
-        key = (place, repr(args), repr(sorted(kwargs.items())))
+        key = (place, content(tuple(args)), content(sorted(kwargs.items(), key=lambda item: item[0])))
         return self._kept(key, lambda: JITKernel(self._made(args, kwargs), self.settings["out_idx"], place))
 
     def _kept(self, key: Any, make: Callable[[], JITKernel]) -> JITKernel:
@@ -179,9 +180,9 @@ class JITFunction:
         numbers = {k: v for k, v in specs.items() if not isinstance(v, ArraySpec)}
         key = (
             place,
-            repr(sorted(constants.items())),
-            repr(sorted((k, repr(v)) for k, v in specs.items() if k not in numbers)),
-            repr(sorted(sizes.items())),
+            content(sorted(constants.items(), key=lambda item: item[0])),
+            content(sorted(((k, v) for k, v in specs.items() if k not in numbers), key=lambda item: item[0])),
+            content(sorted(sizes.items())),
         )
 
         def make() -> JITKernel:
