@@ -285,7 +285,8 @@ class Tracer(Calls):
                 found.update(self._spread(value, dict, "a dict"))
                 continue
             name = self.eval(key)
-            if running(name) or isinstance(name, (list, dict)):
+            memory = isinstance(name, Param) or isinstance(name, Tile) and not name.by_value  # a name of its own, as T.annotate_layout takes
+            if (running(name) and not memory) or isinstance(name, (list, dict)):
                 raise Mistake("%s as a key" % describe(name), "keys are numbers and texts that are known now")
             found[name] = self.eval(value)
         return found
