@@ -74,7 +74,7 @@ TEST(Reader, StatementsAreCheckedByNameAndShape) {
                    {"/launches/0/body/8/body/0/value", "is a tile, not a value"},
                    {"/launches/0/body/9/body/0/value", "has no elements"},
                    {"/launches/0/body/9/body/1", "needs the field 'value'"},
-                   {"/launches/0/body/9/body/1", "either 'let' or 'set'"},
+                   {"/launches/0/body/9/body/1", "has one of 'let', 'set'"},
                    {"/launches/0/body/9/body/1/sett", "no field 'sett'"},
                    {"/launches/0/body/10/body/0", "inside a loop"},
                    {"/launches/0/body/11/acumulate", "no field 'acumulate'"},
