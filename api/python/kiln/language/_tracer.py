@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 from . import _scan
 from ._arithmetic import Mistake, binary, index_of, invert, logical, negate, same_shape, truth, where
 from ._branches import RESULT, Frame
-from ._builder import Builder
+from ._builder import NESTED_HINT, Builder
 from ._calls import Calls, running
 from ._errors import KernelError, nearest
 from ._expr import STATIC, BlockPointer, Dot, Expr, Param, Pointer, Region, Tile, Transposed
@@ -21,6 +21,10 @@ from ._options import Option, OptionType
 from ._types import Symbol, Value, constexpr, plain
 
 Operation = Callable[..., Any]
+
+_STATEMENTS_MAX = 100000   # that one kernel is read as
+_BODIES_MAX = 60           # in each other; those that are not decided element by element, NESTED_MAX in _builder.py
+_EXPRESSIONS_MAX = 64      # in each other, as in the program
 
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
            ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
@@ -62,6 +66,8 @@ class Tracer(Calls):
         self.result_used = True               # of the call that is being read
         self._unused: Any = None              # a call that is a statement
         self.frames: List[Frame] = []
+        self._sources: Dict[Any, Source] = {}  # of functions that were called
+        self._deep = 0                        # expressions around the one that is being read, in its function
 
     @property
     def frame(self) -> Frame:  # type: ignore[override]
@@ -84,11 +90,12 @@ class Tracer(Calls):
         frame.borrowed = {name for name, value in arguments.items() if isinstance(value, Tile) and value.by_value}
         outer, self.product_names = self.product_names, _scan.product_operands(source.tree)
         self.frames.append(frame)
+        deep, self._deep = self._deep, 0
         try:
             self.block(source.tree.body)
         finally:
             self.frames.pop()
-            self.product_names = outer
+            self.product_names, self._deep = outer, deep
         return frame.names.get(RESULT, frame.result)
 
     def inline(self, function: types.FunctionType, args: List[Any], kwargs: Dict[str, Any]) -> Any:
@@ -102,7 +109,9 @@ class Tracer(Calls):
         bound.apply_defaults()
         arguments = {k: (v.value if isinstance(v, constexpr) else v) for k, v in bound.arguments.items()}
         try:
-            return self._read_function(Source(function), arguments)
+            if function not in self._sources:
+                self._sources[function] = Source(function)
+            return self._read_function(self._sources[function], arguments)
         except KernelError as error:
             if self.builder.place is not None:
                 error.calls.append(self.builder.place)
@@ -118,6 +127,7 @@ class Tracer(Calls):
                 return
             outer, rest = self.builder.place, body[position + 1:]
             self.builder.place = frame.source.place(statement)
+            self._count(statement)
             over = not rest or isinstance(statement, ast.With) and all(isinstance(s, ast.Return) for s in rest)
             frame.ends = ends and over
             try:
@@ -127,8 +137,19 @@ class Tracer(Calls):
                 self._statement(statement)
             except Mistake as mistake:
                 raise KernelError(mistake.message, frame.source.place(statement), mistake.hint) from None
+            except RecursionError:
+                raise KernelError("this is nested too deeply to be read", frame.source.place(statement), NESTED_HINT) from None
             finally:
                 self.builder.place, frame.ends = outer, ends
+
+    def _count(self, statement: ast.stmt) -> None:
+        """Of all statements that are read, also those of loops that are written out and of functions that are called."""
+        self.builder.read += 1
+        if self.builder.read > _STATEMENTS_MAX:
+            self.fail("more than %d statements are read: loops that are written out, and functions that call each other, multiply"
+                      % _STATEMENTS_MAX, statement, "range instead of tl.static_range: its body is read once")
+        if self.builder.depth > _BODIES_MAX:
+            self.fail("loops and branches are nested more than %d deep" % _BODIES_MAX, statement, NESTED_HINT)
 
     def _statement(self, node: ast.stmt) -> None:
         kind = type(node).__name__
@@ -207,6 +228,10 @@ class Tracer(Calls):
 
     def read_If(self, node: ast.If) -> None:
         condition = self.condition(node.test)
+        while condition is False and len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+            node = node.orelse[0]  # of any number of elifs
+            self.builder.place = self.frame.source.place(node)
+            condition = self.condition(node.test)
         if isinstance(condition, bool):
             self.block(node.body if condition else node.orelse)
         else:
@@ -234,10 +259,15 @@ class Tracer(Calls):
         if reader is None:
             message, hint = _UNSUPPORTED.get(kind, (kind, ""))
             self.fail("%s is not supported in a kernel" % message, node, hint)
+        self._deep += 1
         try:
+            if self._deep > _EXPRESSIONS_MAX:
+                raise Mistake("an expression nested more than %d deep" % _EXPRESSIONS_MAX, "give parts of it names of their own")
             return reader(node)
         except Mistake as mistake:
             raise KernelError(mistake.message, self.frame.source.place(node), mistake.hint) from None
+        finally:
+            self._deep -= 1
 
     def _known_or_operand(self, value: Any) -> Any:
         return value if value is None or isinstance(value, (bool, int, float, str, tuple, list, dict)) else self.operand(value)
@@ -285,7 +315,8 @@ class Tracer(Calls):
                 found.update(self._spread(value, dict, "a dict"))
                 continue
             name = self.eval(key)
-            if running(name) or isinstance(name, (list, dict)):
+            memory = isinstance(name, Param) or isinstance(name, Tile) and not name.by_value
+            if running(name) and not memory or isinstance(name, (list, dict)):
                 raise Mistake("%s as a key" % describe(name), "keys are numbers and texts that are known now")
             found[name] = self.eval(value)
         return found
