@@ -28,23 +28,6 @@ _EXPRESSIONS_MAX = 64      # in each other, as in the program
 
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
            ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
-_UNSUPPORTED = {
-    "While": ("a while loop", "write for i in range(n), with a mask for what is over"),
-    "Try": ("try", "a kernel has no exceptions; mask what must not be read"),
-    "TryStar": ("try", "a kernel has no exceptions"), "Raise": ("raise", "write tl.static_assert for what is known when compiled"),
-    "Break": ("break", "give the loop its true bound, or mask the rest with tl.where"),
-    "Continue": ("continue", "put the rest of the body under the opposite if, or mask it with tl.where"),
-    "FunctionDef": ("a function inside a kernel", "define it outside, with @tl.jit, and call it"),
-    "AsyncFunctionDef": ("an async function", "kernels are synchronous"), "ClassDef": ("a class", "kernels have numbers, tiles and tuples"),
-    "Import": ("an import inside a kernel", "import at the top of the file"), "ImportFrom": ("an import inside a kernel", "import at the top of the file"),
-    "Global": ("global", "pass it as an argument"), "Nonlocal": ("nonlocal", "pass it as an argument"), "Delete": ("del", "names need not be deleted"),
-    "AsyncFor": ("async for", "write for"), "AsyncWith": ("async with", "write with"), "Match": ("match", "write if and elif"),
-    "Lambda": ("a lambda", "write a function with @tl.jit, defined outside"), "ListComp": ("a comprehension", "write a loop over tl.static_range"),
-    "SetComp": ("a comprehension", "write a loop over tl.static_range"), "DictComp": ("a comprehension", "write a loop over tl.static_range"),
-    "GeneratorExp": ("a generator", "write a loop over tl.static_range"), "Await": ("await", "kernels are synchronous"),
-    "Yield": ("yield", "write return"), "YieldFrom": ("yield", "write return"), "Set": ("a set", "write a tuple"), "NamedExpr": (":=", "write an assignment of its own"),
-    "Starred": ("* in front of a value", "name the values one by one"), "TypeAlias": ("type", "nothing: kernels need no types"),
-}
 
 
 class Tracer(Calls):
@@ -155,7 +138,7 @@ class Tracer(Calls):
         kind = type(node).__name__
         reader = getattr(self, "read_" + kind, None)
         if reader is None:
-            message, hint = _UNSUPPORTED.get(kind, ("%s" % kind, ""))
+            message, hint = _scan.UNSUPPORTED.get(kind, ("%s" % kind, ""))
             self.fail("%s is not supported in a kernel" % message, node, (isinstance(node, ast.While) and _scan.instead_of_while(node)) or hint)
         reader(node)
 
@@ -257,7 +240,7 @@ class Tracer(Calls):
         kind = type(node).__name__
         reader = getattr(self, "eval_" + kind, None)
         if reader is None:
-            message, hint = _UNSUPPORTED.get(kind, (kind, ""))
+            message, hint = _scan.UNSUPPORTED.get(kind, (kind, ""))
             self.fail("%s is not supported in a kernel" % message, node, hint)
         self._deep += 1
         try:
