@@ -158,12 +158,12 @@ WRONG = (
     ("assert i < 3, f'{i}'", "a text of", "print("), ("n = told(3) + told", "expected a number", ""))
 
 
-def made(folder, name, body, head="def k(x, y):"):
+def made(folder, name, body, blocks=10, helpers=""):
     """The kernel with this body, read from a file of its own, and the number of the body's first line."""
     path = os.path.join(folder, name + ".py")
     with open(path, "w") as file:
-        file.write("import kiln.language as tl\nfrom language_values_test import COUNTER, grows, told\n\n\n@tl.kernel(grid=(10,))\n%s\n"
-                   "    i = tl.program_id(0)\n    n = 0\n    %s\n    tl.store(y + i, tl.load(x + i) * 0 + n)\n" % (head, body))
+        file.write("import kiln.language as tl\nfrom language_values_test import COUNTER, grows, told\n\n\n%s@tl.kernel(grid=(%d,))\ndef k(x, y):\n"
+                   "    i = tl.program_id(0)\n    n = 0\n    %s\n    tl.store(y + i, tl.load(x + i) * 0 + n)\n" % (helpers and helpers + "\n\n\n", blocks, body))
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -272,6 +272,53 @@ class Constants(LanguageCase):
             self.assertEqual(error.line, next(n for n, line in enumerate(lines, 1) if line.strip().startswith(text)))
             self.assertTrue(error.hint)
         sizes_are_asserted[(2,)](numpy.zeros(150, "f4"), numpy.zeros(150, "f4"))
+
+
+def chain(count, what, body="n = n + %d"):
+    """An if with so many elifs."""
+    ways = ["%s %s == %d:\n        %s" % ("elif" if k else "if", what, k, body % (k + 1)) for k in range(count)]
+    return "\n    ".join(ways)
+
+
+STORE = "tl.store(y + i, %d)"
+NESTED = "loops and branches are nested more than"
+DEEP = (("n = n" + " + i" * 500, "an expression nested more than 64 deep"), ("n = " + "-" * 500 + "i", "nested more than 64 deep"),
+        (chain(500, "i"), NESTED), (chain(100, "i"), NESTED), (chain(30, "i", STORE), NESTED),
+        ("".join("    " * k + "    if i < %d:\n" % (100 - k) for k in range(90)).lstrip() + "    " * 91 + STORE % 1, NESTED),
+        ("n = f(n)", "functions call each other more than 32 deep"),
+        ("for a in tl.static_range(1000):\n        for b in tl.static_range(1000):\n            for c in tl.static_range(9):\n"
+         "                pass", "statements are read"),
+        ("n = twice_25(n)", "statements are read"))
+HELPERS = "@tl.jit\ndef f(n):\n    return f(n + 1)\n\n\n@tl.jit\ndef twice_0(n):\n    return n\n\n\n" + "\n\n\n".join(
+    "@tl.jit\ndef twice_%d(n):\n    return twice_%d(n) + twice_%d(n)" % (k, k - 1, k - 1) for k in range(1, 26))
+
+
+class Depth(LanguageCase):
+    def test_too_deep_and_too_many_is_told_where_it_stands(self):
+        x = numpy.zeros(16, "f4")
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (body, message) in enumerate(DEEP):
+                with self.subTest(body[:60]):
+                    kernel = made(folder, "deep_%d" % number, body, 1000, HELPERS)
+                    with self.assertRaises(tl.KernelError) as caught:
+                        kernel(x, x.copy())
+                    error = caught.exception
+                    self.assertIn(message, error.message)
+                    self.assertTrue(error.hint)
+                    self.assertEqual(error.file, os.path.join(folder, "deep_%d.py" % number))
+                    self.assertIsNotNone(error.line)
+
+    def test_what_is_not_too_deep(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for number, (body, wanted) in enumerate((
+                    (chain(27, "i", "tl.store(y + i + 10, %d)"), lambda i: 0), ("c = 499\n    " + chain(500, "c"), lambda i: 500),
+                    ("c = tl.max(tl.load(x + tl.arange(0, 16)))\n    " + chain(40, "c"), lambda i: 8),
+                    ("n = 0" + " + i" * 60, lambda i: 60 * i))):
+                kernel = made(folder, "fits_%d" % number, body, 10 if number else 100)
+                for device in DEVICES:
+                    x, y = numpy.full(200, 7, "f4"), numpy.zeros(200, "f4")
+                    kernel(x, y, device=device)
+                    numpy.testing.assert_array_equal(y[:10], [wanted(i) for i in range(10)], device)
 
 
 class Overlaps(LanguageCase):

@@ -6,9 +6,13 @@ import re
 from typing import Any, Dict, Iterator, List, Optional, Tuple, Union
 
 from ._arithmetic import Mistake
-from ._errors import Place
+from ._errors import KernelError, Place
 from ._expr import Dim, Expr, Poly, Tile, mentions
 from ._options import Option, OptionType
+
+LEVELS_MAX = 62   # of JSON in a program: 64 (engine/ir/PROGRAM.md) in the request that holds it
+NESTED_MAX = 27   # loops and branches in each other: each takes two levels, a launch and what stands innermost take ten
+NESTED_HINT = "a value that is looked up, tl.where, or functions marked @tl.jit that are called one after the other"
 
 _WORD = re.compile(r"[A-Za-z_][\w.]*")
 
@@ -72,6 +76,7 @@ class Builder:
         self.layout_entry: Any = None          # (layout, shape, dtype) -> the format's layout
         self.known: Dict[str, Any] = {}        # values of symbols, tunables and target.*, as far as they are known now
         self.place: Optional[Place] = None     # of the statement that is being read
+        self.read = 0                          # statements of the source, so far
         self._bodies: List[List[Dict[str, Any]]] = []
         self._names: Dict[str, int] = {}
         self._conditions: List[str] = []       # compile-time conditions around the present statement
@@ -258,6 +263,10 @@ class Builder:
         return program, places
 
     def _clean(self, node: Any, pointer: str, places: Dict[str, Place]) -> Any:
+        if isinstance(node, (dict, list)) and pointer.count("/") >= LEVELS_MAX:
+            while pointer not in places:
+                pointer = pointer.rpartition("/")[0]
+            raise KernelError("loops and branches are nested more than %d deep" % NESTED_MAX, places[pointer], NESTED_HINT)
         if isinstance(node, dict):
             if node.get("_at") is not None:
                 places[pointer] = node["_at"]

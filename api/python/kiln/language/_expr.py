@@ -31,6 +31,9 @@ class Running:
         raise Mistake("Python asks a value of the running kernel, which is not known while the kernel is read",
                       "comparisons, tl.where and if on numbers are operations of the kernel")
 
+    def identity(self) -> int:
+        return id(self)
+
     __bool__ = __iter__ = __contains__ = __format__ = __hash__ = _undecided  # type: ignore[assignment]
 
 
@@ -229,6 +232,8 @@ class Tile(Running):
         self.by_value, self.entry, self.fresh, self.layout = by_value, entry, True, None
         self.aliased = False
 
+    __hash__ = Running.identity  # memory: what is said of it is a dict by tile
+
     def element(self, indices: List[str]) -> str:
         return "%s[%s]" % (self.name, ", ".join(indices) if self.shape else "0")
 
@@ -249,6 +254,8 @@ class Param(Running):
         self.read = self.written = self.atomic = False
         self.mode: Optional[str] = None
         self.memory: Optional[int] = None  # elements from the first to the last, where the array is not row-major and contiguous
+
+    __hash__ = Running.identity
 
     @property
     def elements(self) -> Poly:

@@ -5,6 +5,25 @@ from __future__ import annotations
 import ast
 from typing import Dict, Iterable, List, Optional, Set, Union
 
+# Syntax that no kernel can have: what it is called, what to write instead.
+UNSUPPORTED = {
+    "While": ("a while loop", "write for i in range(n), with a mask for what is over"),
+    "Try": ("try", "a kernel has no exceptions; mask what must not be read"),
+    "TryStar": ("try", "a kernel has no exceptions"), "Raise": ("raise", "write tl.static_assert for what is known when compiled"),
+    "Break": ("break", "give the loop its true bound, or mask the rest with tl.where"),
+    "Continue": ("continue", "put the rest of the body under the opposite if, or mask it with tl.where"),
+    "FunctionDef": ("a function inside a kernel", "define it outside, with @tl.jit, and call it"),
+    "AsyncFunctionDef": ("an async function", "kernels are synchronous"), "ClassDef": ("a class", "kernels have numbers, tiles and tuples"),
+    "Import": ("an import inside a kernel", "import at the top of the file"), "ImportFrom": ("an import inside a kernel", "import at the top of the file"),
+    "Global": ("global", "pass it as an argument"), "Nonlocal": ("nonlocal", "pass it as an argument"), "Delete": ("del", "names need not be deleted"),
+    "AsyncFor": ("async for", "write for"), "AsyncWith": ("async with", "write with"), "Match": ("match", "write if and elif"),
+    "Lambda": ("a lambda", "write a function with @tl.jit, defined outside"), "ListComp": ("a comprehension", "write a loop over tl.static_range"),
+    "SetComp": ("a comprehension", "write a loop over tl.static_range"), "DictComp": ("a comprehension", "write a loop over tl.static_range"),
+    "GeneratorExp": ("a generator", "write a loop over tl.static_range"), "Await": ("await", "kernels are synchronous"),
+    "Yield": ("yield", "write return"), "YieldFrom": ("yield", "write return"), "Set": ("a set", "write a tuple"), "NamedExpr": (":=", "write an assignment of its own"),
+    "Starred": ("* in front of a value", "name the values one by one"), "TypeAlias": ("type", "nothing: kernels need no types"),
+}
+
 Nodes = Union[ast.AST, List[ast.stmt]]
 
 

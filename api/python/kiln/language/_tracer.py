@@ -9,7 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple, Union
 from . import _scan
 from ._arithmetic import Mistake, binary, index_of, invert, logical, negate, same_shape, truth, where
 from ._branches import RESULT, Frame
-from ._builder import Builder
+from ._builder import NESTED_HINT, Builder
 from ._calls import Calls, running
 from ._errors import KernelError, nearest
 from ._expr import STATIC, BlockPointer, Dot, Expr, Param, Pointer, Region, Tile, Transposed
@@ -22,25 +22,12 @@ from ._types import Symbol, Value, constexpr, plain
 
 Operation = Callable[..., Any]
 
+_STATEMENTS_MAX = 100000   # that one kernel is read as
+_BODIES_MAX = 60           # in each other; those that are not decided element by element, NESTED_MAX in _builder.py
+_EXPRESSIONS_MAX = 64      # in each other, as in the program
+
 _BINARY = {ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%", ast.Pow: "**", ast.BitAnd: "&",
            ast.BitOr: "|", ast.BitXor: "^", ast.LShift: "<<", ast.RShift: ">>"}
-_UNSUPPORTED = {
-    "While": ("a while loop", "write for i in range(n), with a mask for what is over"),
-    "Try": ("try", "a kernel has no exceptions; mask what must not be read"),
-    "TryStar": ("try", "a kernel has no exceptions"), "Raise": ("raise", "write tl.static_assert for what is known when compiled"),
-    "Break": ("break", "give the loop its true bound, or mask the rest with tl.where"),
-    "Continue": ("continue", "put the rest of the body under the opposite if, or mask it with tl.where"),
-    "FunctionDef": ("a function inside a kernel", "define it outside, with @tl.jit, and call it"),
-    "AsyncFunctionDef": ("an async function", "kernels are synchronous"), "ClassDef": ("a class", "kernels have numbers, tiles and tuples"),
-    "Import": ("an import inside a kernel", "import at the top of the file"), "ImportFrom": ("an import inside a kernel", "import at the top of the file"),
-    "Global": ("global", "pass it as an argument"), "Nonlocal": ("nonlocal", "pass it as an argument"), "Delete": ("del", "names need not be deleted"),
-    "AsyncFor": ("async for", "write for"), "AsyncWith": ("async with", "write with"), "Match": ("match", "write if and elif"),
-    "Lambda": ("a lambda", "write a function with @tl.jit, defined outside"), "ListComp": ("a comprehension", "write a loop over tl.static_range"),
-    "SetComp": ("a comprehension", "write a loop over tl.static_range"), "DictComp": ("a comprehension", "write a loop over tl.static_range"),
-    "GeneratorExp": ("a generator", "write a loop over tl.static_range"), "Await": ("await", "kernels are synchronous"),
-    "Yield": ("yield", "write return"), "YieldFrom": ("yield", "write return"), "Set": ("a set", "write a tuple"), "NamedExpr": (":=", "write an assignment of its own"),
-    "Starred": ("* in front of a value", "name the values one by one"), "TypeAlias": ("type", "nothing: kernels need no types"),
-}
 
 
 class Tracer(Calls):
@@ -62,6 +49,8 @@ class Tracer(Calls):
         self.result_used = True               # of the call that is being read
         self._unused: Any = None              # a call that is a statement
         self.frames: List[Frame] = []
+        self._sources: Dict[Any, Source] = {}  # of functions that were called
+        self._deep = 0                        # expressions around the one that is being read, in its function
 
     @property
     def frame(self) -> Frame:  # type: ignore[override]
@@ -84,11 +73,12 @@ class Tracer(Calls):
         frame.borrowed = {name for name, value in arguments.items() if isinstance(value, Tile) and value.by_value}
         outer, self.product_names = self.product_names, _scan.product_operands(source.tree)
         self.frames.append(frame)
+        deep, self._deep = self._deep, 0
         try:
             self.block(source.tree.body)
         finally:
             self.frames.pop()
-            self.product_names = outer
+            self.product_names, self._deep = outer, deep
         return frame.names.get(RESULT, frame.result)
 
     def inline(self, function: types.FunctionType, args: List[Any], kwargs: Dict[str, Any]) -> Any:
@@ -102,7 +92,9 @@ class Tracer(Calls):
         bound.apply_defaults()
         arguments = {k: (v.value if isinstance(v, constexpr) else v) for k, v in bound.arguments.items()}
         try:
-            return self._read_function(Source(function), arguments)
+            if function not in self._sources:
+                self._sources[function] = Source(function)
+            return self._read_function(self._sources[function], arguments)
         except KernelError as error:
             if self.builder.place is not None:
                 error.calls.append(self.builder.place)
@@ -118,6 +110,7 @@ class Tracer(Calls):
                 return
             outer, rest = self.builder.place, body[position + 1:]
             self.builder.place = frame.source.place(statement)
+            self._count(statement)
             over = not rest or isinstance(statement, ast.With) and all(isinstance(s, ast.Return) for s in rest)
             frame.ends = ends and over
             try:
@@ -127,14 +120,25 @@ class Tracer(Calls):
                 self._statement(statement)
             except Mistake as mistake:
                 raise KernelError(mistake.message, frame.source.place(statement), mistake.hint) from None
+            except RecursionError:
+                raise KernelError("this is nested too deeply to be read", frame.source.place(statement), NESTED_HINT) from None
             finally:
                 self.builder.place, frame.ends = outer, ends
+
+    def _count(self, statement: ast.stmt) -> None:
+        """Of all statements that are read, also those of loops that are written out and of functions that are called."""
+        self.builder.read += 1
+        if self.builder.read > _STATEMENTS_MAX:
+            self.fail("more than %d statements are read: loops that are written out, and functions that call each other, multiply"
+                      % _STATEMENTS_MAX, statement, "range instead of tl.static_range: its body is read once")
+        if self.builder.depth > _BODIES_MAX:
+            self.fail("loops and branches are nested more than %d deep" % _BODIES_MAX, statement, NESTED_HINT)
 
     def _statement(self, node: ast.stmt) -> None:
         kind = type(node).__name__
         reader = getattr(self, "read_" + kind, None)
         if reader is None:
-            message, hint = _UNSUPPORTED.get(kind, ("%s" % kind, ""))
+            message, hint = _scan.UNSUPPORTED.get(kind, ("%s" % kind, ""))
             self.fail("%s is not supported in a kernel" % message, node, (isinstance(node, ast.While) and _scan.instead_of_while(node)) or hint)
         reader(node)
 
@@ -207,6 +211,10 @@ class Tracer(Calls):
 
     def read_If(self, node: ast.If) -> None:
         condition = self.condition(node.test)
+        while condition is False and len(node.orelse) == 1 and isinstance(node.orelse[0], ast.If):
+            node = node.orelse[0]  # of any number of elifs
+            self.builder.place = self.frame.source.place(node)
+            condition = self.condition(node.test)
         if isinstance(condition, bool):
             self.block(node.body if condition else node.orelse)
         else:
@@ -232,12 +240,17 @@ class Tracer(Calls):
         kind = type(node).__name__
         reader = getattr(self, "eval_" + kind, None)
         if reader is None:
-            message, hint = _UNSUPPORTED.get(kind, (kind, ""))
+            message, hint = _scan.UNSUPPORTED.get(kind, (kind, ""))
             self.fail("%s is not supported in a kernel" % message, node, hint)
+        self._deep += 1
         try:
+            if self._deep > _EXPRESSIONS_MAX:
+                raise Mistake("an expression nested more than %d deep" % _EXPRESSIONS_MAX, "give parts of it names of their own")
             return reader(node)
         except Mistake as mistake:
             raise KernelError(mistake.message, self.frame.source.place(node), mistake.hint) from None
+        finally:
+            self._deep -= 1
 
     def _known_or_operand(self, value: Any) -> Any:
         return value if value is None or isinstance(value, (bool, int, float, str, tuple, list, dict)) else self.operand(value)
@@ -285,8 +298,8 @@ class Tracer(Calls):
                 found.update(self._spread(value, dict, "a dict"))
                 continue
             name = self.eval(key)
-            memory = isinstance(name, Param) or isinstance(name, Tile) and not name.by_value  # a name of its own, as T.annotate_layout takes
-            if (running(name) and not memory) or isinstance(name, (list, dict)):
+            memory = isinstance(name, Param) or isinstance(name, Tile) and not name.by_value
+            if running(name) and not memory or isinstance(name, (list, dict)):
                 raise Mistake("%s as a key" % describe(name), "keys are numbers and texts that are known now")
             found[name] = self.eval(value)
         return found
