@@ -81,13 +81,14 @@ class TuneArguments {
  public:
   explicit TuneArguments(CallPtr call) : call_(std::move(call)) {}
 
-  // Of what the caller gave, by name; the rest is the program's alone.
+  // Of what the caller gave, by name, as far as it decides what is done: numbers, and tensors of integers (places,
+  // lengths). The rest is the program's alone.
   Result<Digest> digest(const bound::Program& program) {
     KILN_TRY(const Json args, read(program));
     Writer w;
     for (std::size_t i = 0; i < program.tensors.size(); ++i) {
       const auto& tensor = program.tensors[i];
-      if (!tensor.scalar && !args.contains(tensor.name)) continue;
+      if (!tensor.scalar && (!args.contains(tensor.name) || is_float(tensor.dtype))) continue;
       KILN_TRY(const auto input, one(tensor, i, args));
       w.string(tensor.name);
       w.bytes(input.scalar);

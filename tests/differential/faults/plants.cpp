@@ -190,7 +190,7 @@ Places truncated(const Lines& lines) {
                                  "bf16(__builtin_bit_cast(u32, (f32)($1)) >> 16)"));
 }
 Places no_scale(const Lines& lines) { return together(lines, replace(R"( \* 0x1\.715476p-3f)", "")); }
-Places causal(const Lines& lines) { return together(lines, replace(R"(\) <= \(\(b([xy]))", ") < ((b$1")); }
+Places causal(const Lines& lines) { return together(lines, replace(R"(\) <= \(\(([0-9]+ \* )?b([xy]))", ") < (($1b$2")); }
 Places half_reduction(const Lines& lines) { return each(lines, replace(R"(^( *).*[ (]exchange<[0-9]+>.*)", "$1")); }
 Places no_rescale(const Lines& lines) {
   auto places = together(lines, replace(R"(^( *)(r[0-9]+\[[0-9]+\]\[[0-9]+\]) = \(\2 \* r[0-9]+\[0\]\);)", "$1"));

@@ -225,7 +225,6 @@ class Tile(Running):
     """
 
     __slots__ = ("name", "shape", "dtype", "space", "by_value", "entry", "fresh", "layout", "aliased")
-    __hash__ = object.__hash__  # memory is itself, as a key of what the reader and T.annotate_layout keep
 
     def __init__(self, name: str, shape: Tuple[Dim, ...], dtype: Optional[str], space: str, by_value: bool, entry: Dict[str, Any]) -> None:
         self.name, self.shape, self.dtype, self.space = name, shape, dtype, space
@@ -247,7 +246,6 @@ class Param(Running):
     """A tensor parameter. ``mode``: ``"flat"`` once it is used as a pointer, ``"axes"`` once it is sliced or asked for its shape."""
 
     __slots__ = ("name", "shape", "dtype", "strides", "read", "written", "atomic", "mode", "memory")
-    __hash__ = object.__hash__  # memory is itself, as a key of what the reader and T.annotate_layout keep
 
     def __init__(self, name: str, shape: Tuple[Dim, ...], dtype: str, strides: Optional[Tuple[Dim, ...]]) -> None:
         self.name, self.shape, self.dtype, self.strides = name, shape, dtype, strides
