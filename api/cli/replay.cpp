@@ -189,7 +189,8 @@ Result<RunResult> run_launch(jit::Session& session, const Launchable& launch, co
   auto report = launch_and_wait(*device, loaded, launch, settings);
   if (!report) {
     const auto code = report.error().code;
-    if (code != ErrorCode::launch_failed && code != ErrorCode::device_lost) return std::move(report).error();
+    if (code != ErrorCode::launch_failed && code != ErrorCode::device_lost && code != ErrorCode::assertion_failed)
+      return std::move(report).error();
     result.outcome.kind = capture::Outcome::Kind::failed;
     result.outcome.error = std::move(report).error();
     return result;

@@ -86,7 +86,7 @@ class TuneArguments {
   Result<Digest> digest(const bound::Program& program) {
     KILN_TRY(const Json args, read(program));
     Writer w;
-    for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    for (std::size_t i = 0; i < program.arguments(); ++i) {
       const auto& tensor = program.tensors[i];
       if (!tensor.scalar && (!args.contains(tensor.name) || is_float(tensor.dtype))) continue;
       KILN_TRY(const auto input, one(tensor, i, args));
@@ -103,7 +103,7 @@ class TuneArguments {
   Result<std::vector<jit::TuneInput>> make(const bound::Program& program) {
     std::vector<jit::TuneInput> inputs;
     KILN_TRY(const Json args, read(program));
-    for (std::size_t i = 0; i < program.tensors.size(); ++i) {
+    for (std::size_t i = 0; i < program.arguments(); ++i) {
       KILN_TRY(auto input, one(program.tensors[i], i, args));
       inputs.push_back(std::move(input));
     }

@@ -38,12 +38,13 @@ Status Bench::restart() {
 std::uint64_t Bench::written_bytes() const {
   std::uint64_t bytes = 0;
   for (const auto& tensor : program_.tensors)
-    if (!tensor.scalar && tensor.access != Access::read) bytes += static_cast<std::uint64_t>(tensor.bytes());
+    if (!tensor.scalar && !tensor.workspace && tensor.access != Access::read)
+      bytes += static_cast<std::uint64_t>(tensor.bytes());
   return bytes;
 }
 
 Status Bench::take_memory(const decltype(jit::TuneRequest::account)& account) {
-  if (inputs_.size() != program_.tensors.size())
+  if (inputs_.size() != program_.arguments())
     return Error(ErrorCode::internal, "a tune has other arguments than its program");
   KILN_TRY(counted_, account(written_bytes()));
   for (std::size_t i = 0; i < inputs_.size(); ++i) {

@@ -34,7 +34,10 @@ Digest code_digest(bound::Program program, const target::Target& target) {
 }
 
 bool same_parameters(const bound::Program& a, const bound::Program& b) {
-  return std::equal(a.tensors.begin(), a.tensors.end(), b.tensors.begin(), b.tensors.end(),
+  const auto end = [](const bound::Program& program) {  // workspace may depend on tunables
+    return program.tensors.begin() + static_cast<std::ptrdiff_t>(program.arguments());
+  };
+  return std::equal(a.tensors.begin(), end(a), b.tensors.begin(), end(b),
                     [](const auto& x, const auto& y) {
                       return x.dtype == y.dtype && x.scalar == y.scalar && x.access == y.access &&
                              bound::values(x.shape) == bound::values(y.shape) &&

@@ -185,13 +185,12 @@ class Records(TuningCase):
         self.assertFalse(ask())
         self.assertTrue(ask())
         buffer = self.ok("buffer.alloc", {"size": 1024})["buffer"]
-        for other in ({"candidates_max": 1}, {"rounds_max": 3}, {"candidate_deadline_ms": 9999}, {"args": {"n": 4}},
-                      {"args": {"n": 4, "X": {"buffer": buffer}}}):
+        os.close(self.connection.fds.pop())
+        for other in ({"candidates_max": 1}, {"rounds_max": 3}, {"candidate_deadline_ms": 9999}, {"args": {"n": 4}}):
             self.assertFalse(ask(**other), other)
             self.assertTrue(ask(**other), other)
-        os.pwrite(self.connection.fds.pop(), b"\0\0\x80?", 512)
-        self.assertFalse(ask(**other), "the buffer holds something else")
-        self.assertTrue(ask(**other))
+        # Which floats it computes with is no other question.
+        self.assertTrue(ask(args={"n": 4, "X": {"buffer": buffer}}))
         for wrong in ({"n": 4, "q": 3}, {}, {"n": "4"}, {"n": 4, "X": {"buffer": buffer, "offset": 4}}):
             self.refused("invalid_argument", "kernel.tune", {**request, "args": wrong})
 
