@@ -88,14 +88,15 @@ class TuneArguments {
     Writer w;
     for (std::size_t i = 0; i < program.arguments(); ++i) {
       const auto& tensor = program.tensors[i];
-      if (!tensor.scalar && (!args.contains(tensor.name) || is_float(tensor.dtype))) continue;
+      if (!tensor.scalar && !args.contains(tensor.name)) continue;
       KILN_TRY(const auto input, one(tensor, i, args));
+      if (!tensor.scalar) shares_.pop_back();  // a look alone
+      if (!tensor.scalar && (input.bytes == 0 || is_float(tensor.dtype))) continue;
       w.string(tensor.name);
       w.bytes(input.scalar);
-      if (tensor.scalar || input.bytes == 0) continue;
+      if (tensor.scalar) continue;
       KILN_TRY(const auto mapped, Mapping::map(input.memory.get(), std::size_t(input.bytes), false));
       w.bytes(sha256(mapped.bytes()));
-      shares_.pop_back();                      // a look alone
     }
     return sha256(w.data());
   }

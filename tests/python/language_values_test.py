@@ -1,4 +1,4 @@
-"""Python's meaning of values holds in kernels: parts of one tile, operators of Python's own, what no kernel can mean."""
+"""Python's meaning of values in kernels: parts of one tile, operators of Python's own, what no kernel can mean."""
 
 import dataclasses
 import importlib.util
@@ -101,7 +101,8 @@ def of_operators(i, b):
     n = (5 if i in (1, 2) else 6) + 10 * (i not in (b, 7)) + 20 * (i in range(1, 9, 3))
     n += 40 * ((i, 1) == (2, 1) or [b, i] != [3, 4]) + 80 * ((i, b) < (3, 4))
     n += 160 * (any([i > 3, False]) and all((i > 3, b > 2)))
-    return [n, i and 5, i or b, (i > 3 and i) + (not i and b), sum((i, b, 1)) + min([i, b]) + max(i, 4) + 2 * i + 3, i + b + 8]
+    folded = sum((i, b, 1)) + min([i, b]) + max(i, 4) + 2 * i + 3
+    return [n, i and 5, i or b, (i > 3 and i) + (not i and b), folded, i + b + 8]
 
 
 @tl.kernel(grid=(10,))
@@ -139,31 +140,44 @@ def of_large_numbers(i, b):
 
 # What no kernel can mean: the statement, a part of the message, a part of the hint.
 WRONG = (
-    ("n = len(f'{i}')", "a text of", "print("), ("n = len('%s' % (i,))", "a text of", "print("),
-    ("n = len(str(i))", "str is a function of Python", "kiln.language"), ("n = len(str([i]))", "str is a function of Python", ""),
-    ("n = len(repr((i, 1)))", "repr is a function of Python", ""), ("n = len('{}'.format((i, 1)))", "format is a function", ""),
-    ("n = sorted([i, 1])[0]", "sorted is a function of Python", ""), ("n = (i, 3).index(3)", "index is a function of Python", ""),
+    ("n = len(f'{i}')", "a text of", "print("),
+    ("n = len('%s' % (i,))", "a text of", "print("),
+    ("n = len(str(i))", "str is a function of Python", "kiln.language"),
+    ("n = len(str([i]))", "str is a function of Python", ""),
+    ("n = len(repr((i, 1)))", "repr is a function of Python", ""),
+    ("n = len('{}'.format((i, 1)))", "format is a function", ""),
+    ("n = sorted([i, 1])[0]", "sorted is a function of Python", ""),
+    ("n = (i, 3).index(3)", "index is a function of Python", ""),
     ("l = [1]; l.append(5)", "append changes a list in place", "l = l + [x]"),
     ("l = [1]\n    if i > 3:\n        l.append(5)", "append changes a list", "l = l + [x]"),
     ("l = [1]\n    for a in range(3):\n        l.append(a)", "append changes a list", "l = l + [x]"),
-    ("d = {1: 2}; d.update(d)", "update changes a dict", ""), ("n = next(COUNTER)", "next takes from an iterator", "index"),
-    ("n = sum(list(COUNTER))", "list takes from an iterator", ""), ("n = grows()", "grows changes something outside", "before the launch"),
-    ("n = {i: 1}[2]", "as a key", ""), ("n = (1, 2)[i]", "a part of tuple is chosen by a value that runs", "tl.where"),
-    ("n = 3 if i is 3 else 4", "is of a value that runs", "=="), ("n = i and (1, 2)", "and of a value that runs", "conditions or numbers"),
-    ("n = 3 in x[0:4]", "in of", "tl.sum"), ("n = int(any(x[0:4]))", "any of", "tl.max"), ("n = i in 'abc'", "in of str", "a tuple"),
-    ("n = tl.max(*x[0:4])", "* in front of", ""), ("n = 1 if x + 0 == y + 0 else 2", "is a pointer", ""),
+    ("d = {1: 2}; d.update(d)", "update changes a dict", ""),
+    ("n = next(COUNTER)", "next takes from an iterator", "index"),
+    ("n = sum(list(COUNTER))", "list takes from an iterator", ""),
+    ("n = grows()", "grows changes something outside", "before the launch"),
+    ("n = {i: 1}[2]", "as a key", ""),
+    ("n = (1, 2)[i]", "a part of tuple is chosen by a value that runs", "tl.where"),
+    ("n = 3 if i is 3 else 4", "is of a value that runs", "=="),
+    ("n = i and (1, 2)", "and of a value that runs", "conditions or numbers"),
+    ("n = 3 in x[0:4]", "in of", "tl.sum"),
+    ("n = int(any(x[0:4]))", "any of", "tl.max"),
+    ("n = i in 'abc'", "in of str", "a tuple"),
+    ("n = tl.max(*x[0:4])", "* in front of", ""),
+    ("n = 1 if x + 0 == y + 0 else 2", "is a pointer", ""),
     ("for a in range(i):\n        n = n * 0 + a\n        n = 3000000000", "3000000000 is no i32", "tl.int64"),
     ("t = tl.zeros([4], tl.int32)\n    t[:] = 3000000000", "3000000000 is no i32", "tl.int64"),
     ("m = 2**70\n    for a in range(i):\n        m = m * 1 + a", "which no integer type holds", "a float"),
-    ("assert i < 3, f'{i}'", "a text of", "print("), ("n = told(3) + told", "expected a number", ""))
+    ("assert i < 3, f'{i}'", "a text of", "print("),
+    ("n = told(3) + told", "expected a number", ""))
 
 
 def made(folder, name, body, blocks=10, helpers=""):
     """The kernel with this body, read from a file of its own, and the number of the body's first line."""
     path = os.path.join(folder, name + ".py")
     with open(path, "w") as file:
-        file.write("import kiln.language as tl\nfrom language_values_test import COUNTER, grows, told\n\n\n%s@tl.kernel(grid=(%d,))\ndef k(x, y):\n"
-                   "    i = tl.program_id(0)\n    n = 0\n    %s\n    tl.store(y + i, tl.load(x + i) * 0 + n)\n" % (helpers and helpers + "\n\n\n", blocks, body))
+        file.write("import kiln.language as tl\nfrom language_values_test import COUNTER, grows, told\n\n\n"
+                   "%s@tl.kernel(grid=(%d,))\ndef k(x, y):\n    i = tl.program_id(0)\n    n = 0\n    %s\n"
+                   "    tl.store(y + i, tl.load(x + i) * 0 + n)\n" % (helpers and helpers + "\n\n\n", blocks, body))
     spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
@@ -263,7 +277,8 @@ class Constants(LanguageCase):
     def test_an_assertion_of_sizes_is_told_where_it_stands(self):
         with open(__file__) as file:
             lines = file.read().splitlines()
-        for rows, message, text in ((65, "not 65 rows", 'assert X.shape[0] != 65'), (1000, "too many rows", "tl.static_assert(X"),
+        for rows, message, text in ((65, "not 65 rows", "assert X.shape[0] != 65"),
+                                    (1000, "too many rows", "tl.static_assert(X"),
                                     (200, "the assertion does not hold", "assert X.shape[0] != 200")):
             with self.assertRaises(tl.KernelError) as caught:
                 sizes_are_asserted[(2,)](numpy.zeros(rows, "f4"), numpy.zeros(rows, "f4"))
@@ -282,13 +297,19 @@ def chain(count, what, body="n = n + %d"):
 
 STORE = "tl.store(y + i, %d)"
 NESTED = "loops and branches are nested more than"
-DEEP = (("n = n" + " + i" * 500, "an expression nested more than 64 deep"), ("n = " + "-" * 500 + "i", "nested more than 64 deep"),
-        (chain(500, "i"), NESTED), (chain(100, "i"), NESTED), (chain(30, "i", STORE), NESTED),
-        ("".join("    " * k + "    if i < %d:\n" % (100 - k) for k in range(90)).lstrip() + "    " * 91 + STORE % 1, NESTED),
-        ("n = f(n)", "functions call each other more than 32 deep"),
-        ("for a in tl.static_range(1000):\n        for b in tl.static_range(1000):\n            for c in tl.static_range(9):\n"
-         "                pass", "statements are read"),
-        ("n = twice_25(n)", "statements are read"))
+DEEP = (
+    ("n = n" + " + i" * 500, "an expression nested more than 64 deep"),
+    ("n = " + "-" * 500 + "i", "nested more than 64 deep"),
+    (chain(500, "i"), NESTED),
+    (chain(100, "i"), NESTED),
+    (chain(30, "i", STORE), NESTED),
+    ("".join("    " * k + "    if i < %d:\n" % (100 - k) for k in range(90)).lstrip() + "    " * 91 + STORE % 1,
+     NESTED),
+    ("n = f(n)", "functions call each other more than 32 deep"),
+    ("for a in tl.static_range(1000):\n        for b in tl.static_range(1000):\n"
+     "            for c in tl.static_range(9):\n                pass", "statements are read"),
+    ("for a in tl.static_range(10**30):\n        n = n + a", "is written out"),
+    ("n = twice_25(n)", "statements are read"))
 HELPERS = "@tl.jit\ndef f(n):\n    return f(n + 1)\n\n\n@tl.jit\ndef twice_0(n):\n    return n\n\n\n" + "\n\n\n".join(
     "@tl.jit\ndef twice_%d(n):\n    return twice_%d(n) + twice_%d(n)" % (k, k - 1, k - 1) for k in range(1, 26))
 
@@ -311,7 +332,8 @@ class Depth(LanguageCase):
     def test_what_is_not_too_deep(self):
         with tempfile.TemporaryDirectory() as folder:
             for number, (body, wanted) in enumerate((
-                    (chain(27, "i", "tl.store(y + i + 10, %d)"), lambda i: 0), ("c = 499\n    " + chain(500, "c"), lambda i: 500),
+                    (chain(27, "i", "tl.store(y + i + 10, %d)"), lambda i: 0),
+                    ("c = 499\n    " + chain(500, "c"), lambda i: 500),
                     ("c = tl.max(tl.load(x + tl.arange(0, 16)))\n    " + chain(40, "c"), lambda i: 8),
                     ("n = 0" + " + i" * 60, lambda i: 60 * i))):
                 kernel = made(folder, "fits_%d" % number, body, 10 if number else 100)

@@ -130,7 +130,7 @@ class Builder:
         return True
 
     def assert_known(self, condition: str, message: str) -> None:
-        """Demands what is known when the kernel is compiled, where the branches around hold that are decided then too."""
+        """Demands what is known when the kernel is compiled, where the branches around hold that are decided then."""
         around = " && ".join(self._conditions)
         self._demand("!(%s) || (%s)" % (around, condition) if around else condition)
         self.messages["/constraints/%d" % (len(self.constraints) - 1)] = message
@@ -266,7 +266,8 @@ class Builder:
         if isinstance(node, (dict, list)) and pointer.count("/") >= LEVELS_MAX:
             while pointer not in places:
                 pointer = pointer.rpartition("/")[0]
-            raise KernelError("loops and branches are nested more than %d deep" % NESTED_MAX, places[pointer], NESTED_HINT)
+            said = "loops and branches are nested more than %d deep" % NESTED_MAX
+            raise KernelError(said, places[pointer], NESTED_HINT)
         if isinstance(node, dict):
             if node.get("_at") is not None:
                 places[pointer] = node["_at"]

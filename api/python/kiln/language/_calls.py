@@ -24,8 +24,9 @@ _STRICT = {ast.Lt: ast.Lt, ast.LtE: ast.Lt, ast.Gt: ast.Gt, ast.GtE: ast.Gt}
 _STRUCTURAL = (zip, enumerate, reversed, list, tuple, dict)
 _STRUCTURAL_METHODS = ("keys", "values", "items", "get", "copy")
 _CHANGING = frozenset(
-    "append appendleft extend extendleft insert pop popleft popitem remove clear sort reverse rotate add discard update setdefault fill put "
-    "resize itemset setflags difference_update intersection_update symmetric_difference_update __setitem__ __delitem__ __iadd__".split())
+    "append appendleft extend extendleft insert pop popleft popitem remove clear sort reverse rotate add discard "
+    "update setdefault fill put resize itemset setflags difference_update intersection_update symmetric_difference_update "
+    "__setitem__ __delitem__ __iadd__".split())
 _NOT_NOW = "it is read once, and not in every iteration, branch and launch"
 
 
@@ -74,7 +75,8 @@ class Calls(Names):
         except Mistake:
             raise
         except Exception as error:  # noqa: BLE001 - the author's own comparison
-            raise Mistake("%s: %s" % (type(error).__name__, error), "compare numbers, texts and element types") from None
+            raise Mistake("%s: %s" % (type(error).__name__, error),
+                          "compare numbers, texts and element types") from None
 
     def _sequences(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         """Tuples, part by part, as Python orders them."""
@@ -91,7 +93,7 @@ class Calls(Names):
     def _one(self, op: ast.cmpop, a: Any, b: Any) -> Any:
         found = self.compare(op, a, b)
         if getattr(found, "shape", ()):
-            raise Mistake("a tile of shape %s among values that are compared as a whole" % (describe(found)),
+            raise Mistake("%s among values that are compared as a whole" % describe(found),
                           "compare it by itself: ==, & and | are elementwise")
         return found
 
@@ -108,7 +110,8 @@ class Calls(Names):
             except Exception as error:  # noqa: BLE001 - the author's own container
                 raise Mistake("%s: %s" % (type(error).__name__, error), "in takes a tuple, a list or a range") from None
         if not isinstance(container, (tuple, list, dict, set, frozenset)):
-            raise Mistake("in of %s, for a value that runs" % describe(container), "in takes a tuple, a list or a range")
+            raise Mistake("in of %s, for a value that runs" % describe(container),
+                          "in takes a tuple, a list or a range")
         found: Any = False
         for part in container:
             found = logical("||", found, self._one(ast.Eq(), value, part))
@@ -170,7 +173,9 @@ class Calls(Names):
                               "the signature is %s%s" % (function.name, inspect.signature(function))) from None
             return self.operations[function.name](self, *bound.args, **bound.kwargs)
         if isinstance(function, DType):
-            return self.method(args[0], "to", [function], {}) if not is_number(args[0]) else self.converted(args[0], function)
+            if is_number(args[0]):
+                return self.converted(args[0], function)
+            return self.method(args[0], "to", [function], {})
         inner = getattr(function, "kernel_function", None)  # of @tl.jit, @tl.kernel, @T.macro
         if inner is not None:
             return self.inline(inner, args, kwargs)
@@ -241,5 +246,6 @@ def _compare_types(op: ast.cmpop, a: Any, b: Any) -> Expr:
     """Whether an option's type is a certain one, decided when the kernel is compiled."""
     names = [found.name for found in (as_dtype(a), as_dtype(b)) if found is not None]
     if len(names) != 2 or not isinstance(op, (ast.Eq, ast.NotEq)):
-        raise Mistake("an element type is compared with another one: dtype == tl.float32", "the other one is an element type too")
+        raise Mistake("an element type is compared with another one: dtype == tl.float32",
+                      "the other one is an element type too")
     return Expr("bool", (" == " if isinstance(op, ast.Eq) else " != ").join(names), (), STATIC)

@@ -27,8 +27,8 @@ class Same:
 
 
 def content(value: Any, depth: int = _DEPTH_MAX) -> Any:
-    """A key of a value: numbers and texts by themselves, containers and arrays by all that they hold, data classes by their
-    type and fields, other objects by identity and what they hold now.
+    """A key of a value: numbers and texts by themselves, containers and arrays by all that they hold, data classes by
+    their type and fields, other objects by identity and what they hold now.
     """
     value = plain(value)
     if value is None or isinstance(value, (bool, int, float, str, bytes)):
@@ -56,5 +56,6 @@ def _held(value: Any) -> List[Tuple[str, Any]]:
     for kind in type(value).__mro__:
         named = kind.__dict__.get("__slots__", ())
         slots += [named] if isinstance(named, str) else list(named)
-    found = [(name, getattr(value, name)) for name in slots if hasattr(value, name) and name not in ("__weakref__", "__dict__")]
+    hidden = ("__weakref__", "__dict__")
+    found = [(name, getattr(value, name)) for name in slots if name not in hidden and hasattr(value, name)]
     return found + sorted(getattr(value, "__dict__", {}).items())

@@ -129,7 +129,8 @@ class Kernel:
 
     def program(self, specs: Mapping[str, Any], launch: Mapping[str, Any], target: str, dynamic: bool = True) -> Program:
         """The tile program for arguments of these types; read again only for other types or constants."""
-        kind = (target.split(":")[0], key_of(specs, self._annotations()), tuple((k, content(launch[k])) for k in sorted(launch)), dynamic)
+        settings = tuple((k, content(launch[k])) for k in sorted(launch))
+        kind = (target.split(":")[0], key_of(specs, self._annotations()), settings, dynamic)
         found = self._programs.find(kind, specs)
         if found is None:
             with served() as names:

@@ -62,6 +62,9 @@ class Loops(Branches):
             return self.range_loop(node, over)
         if isinstance(over, Range):
             values = self._values_now(over)
+            last = max(abs(values.start), abs(values.stop))
+            if last >= 2 ** 62:
+                raise Mistake("a loop to %d is written out" % last, "use range, with bounds of 64 bits")
         elif isinstance(over, (list, tuple, range)):
             values = list(over)
         else:

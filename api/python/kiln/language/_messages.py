@@ -57,7 +57,8 @@ def _emit(t: Reader, item: Dict[str, Any], values: List[Expr], where: Optional[E
         return t.scope.items.append(_item(t, item, values, where, t.scope.conditions))
     if shape or where is not None:
         names = list(INDEX_NAMES[: max(1, len(shape))])
-        made = _item(t, item, [broadcast(v, shape) for v in values], None if where is None else broadcast(where, shape), [])
+        where = None if where is None else broadcast(where, shape)
+        made = _item(t, item, [broadcast(v, shape) for v in values], where, [])
         if isinstance(condition, Expr):
             made["assert"] = _put(broadcast(condition, shape).text)
         t.builder.emit({"op": "map", "index": names, "extent": [str(n) for n in shape] or ["1"], "body": [made]})

@@ -388,7 +388,8 @@ def _static_assert(t: Reader, cond: Any, msg: Any = "") -> None:
         if cond.level != STATIC:
             raise Mistake("a static assertion on values of the running kernel",
                           "of sizes, constants and types; mask or clamp the rest")
-        t.builder.assert_known(truth(cond).text, t.text_of(msg) or "the static assertion does not hold")  # type: ignore[union-attr]
+        said = t.text_of(msg) or "the static assertion does not hold"
+        t.builder.assert_known(truth(cond).text, said)  # type: ignore[union-attr]
     elif not isinstance(cond, (bool, int, float, str, tuple, list, type(None))):
         raise Mistake("a static assertion on %s" % describe(cond),
                       "of sizes, constants and types; mask or clamp the rest")

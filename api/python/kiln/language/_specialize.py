@@ -28,7 +28,7 @@ class Program:
 
     Attributes:
         json: the tile program.
-        places: where its parts come from, by JSON pointer; ``messages``: what the author says of constraints, by pointer too.
+        places: where its parts come from, by JSON pointer. messages: what the author says of constraints, by it too.
         set: values of its symbols, as far as the arguments told them.
         params: tensor parameters by name; ``scalars``: scalar parameters' element types by name.
         sequence: symbols that are the extent of the attention operands' sequence axis.

@@ -110,7 +110,8 @@ class Tiles:
         if fits(found[0], "i32") and fits(found[1], "i32"):
             return "i32"
         if not (fits(found[0], "i64") and fits(found[1], "i64")):
-            raise Mistake("a number up to %d, which no integer type holds" % found[1], "a float, such as %r" % float(2 ** 64))
+            raise Mistake("a number up to %d, which no integer type holds" % found[1],
+                          "a float, such as %r" % float(2 ** 64))
         return "i64"
 
     def increased(self, value: Any, steps: Any, own: bool) -> Any:

@@ -121,16 +121,17 @@ class Tracer(Calls):
             except Mistake as mistake:
                 raise KernelError(mistake.message, frame.source.place(statement), mistake.hint) from None
             except RecursionError:
-                raise KernelError("this is nested too deeply to be read", frame.source.place(statement), NESTED_HINT) from None
+                said = "this is nested too deeply to be read"
+                raise KernelError(said, frame.source.place(statement), NESTED_HINT) from None
             finally:
                 self.builder.place, frame.ends = outer, ends
 
     def _count(self, statement: ast.stmt) -> None:
-        """Of all statements that are read, also those of loops that are written out and of functions that are called."""
+        """Of all statements that are read, with those of loops that are written out and of functions that are called."""
         self.builder.read += 1
         if self.builder.read > _STATEMENTS_MAX:
-            self.fail("more than %d statements are read: loops that are written out, and functions that call each other, multiply"
-                      % _STATEMENTS_MAX, statement, "range instead of tl.static_range: its body is read once")
+            self.fail("more than %d statements are read: loops that are written out, and calls, multiply" % _STATEMENTS_MAX,
+                      statement, "range instead of tl.static_range: its body is read once")
         if self.builder.depth > _BODIES_MAX:
             self.fail("loops and branches are nested more than %d deep" % _BODIES_MAX, statement, NESTED_HINT)
 
@@ -161,13 +162,15 @@ class Tracer(Calls):
         known = self.eval(node.test)
         said = self.eval(node.msg) if node.msg is not None else ""
         if isinstance(known, Expr) and known.level == STATIC and not self.builder.decided_later:
-            self.builder.assert_known(truth(known).text, self.text_of(said) or "the assertion does not hold")  # type: ignore[union-attr]
+            text = self.text_of(said) or "the assertion does not hold"
+            self.builder.assert_known(truth(known).text, text)  # type: ignore[union-attr]
             return
         if isinstance(known, (Expr, Tile, Region, Dot, Transposed)):
             self.operations["device_assert"](self, known, said)
             return
         if not known:
-            self.fail(self.text_of(said) or "the assertion does not hold", node, "it is asserted of sizes and constants: call it with others")
+            self.fail(self.text_of(said) or "the assertion does not hold", node,
+                      "it is asserted of sizes and constants: call it with others")
 
     def read_Assign(self, node: ast.Assign) -> None:
         target = node.targets[0]
@@ -245,7 +248,8 @@ class Tracer(Calls):
         self._deep += 1
         try:
             if self._deep > _EXPRESSIONS_MAX:
-                raise Mistake("an expression nested more than %d deep" % _EXPRESSIONS_MAX, "give parts of it names of their own")
+                raise Mistake("an expression nested more than %d deep" % _EXPRESSIONS_MAX,
+                              "give parts of it names of their own")
             return reader(node)
         except Mistake as mistake:
             raise KernelError(mistake.message, self.frame.source.place(node), mistake.hint) from None
@@ -488,5 +492,6 @@ class Tracer(Calls):
         """What stands behind * or ** in a call."""
         value = self.eval(node)
         if not isinstance(value, kinds):
-            raise Mistake("%s in front of %s" % ("**" if kinds is dict else "*", describe(value)), "it takes %s" % wanted)
+            raise Mistake("%s in front of %s" % ("**" if kinds is dict else "*", describe(value)),
+                          "it takes %s" % wanted)
         return value

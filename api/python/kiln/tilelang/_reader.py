@@ -209,7 +209,7 @@ class TileReader(Control):
             not tiles
             or value.shape not in ((), (1,))
             or self.scope is not None
-            or not all(self.builder.mirror(name) is not None for name in tiles)
+            or any(self.builder.mirror(name) is None for name in tiles)
         ):
             return value
         text, reads = value.text, frozenset(name for name in value.reads if name in self.info["params"])
