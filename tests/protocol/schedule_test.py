@@ -66,9 +66,8 @@ def gemm(schedule=None, launch=None, loop=None, copies=None):
 class Schedules(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # One thread: blocks come one after the other.
-        cls.service = Service(config={"device_host": [os.path.join(BIN, "kiln-device-host"), "--threads", "1"]},
-                              environment={"KILN_EMULATOR_THREADS": "1"})
+        # One thread: blocks come one after the other. Those of an emulated card run at once.
+        cls.service = Service(config={"device_host": [os.path.join(BIN, "kiln-device-host"), "--threads", "1"]})
         cls.client = cls.service.client()
 
     @classmethod
@@ -88,12 +87,12 @@ class Schedules(unittest.TestCase):
             array.free()
         return found
 
-    def check_visits(self, program, order, device, nx, ny, z=1, symbols=None, in_turn=True):
+    def check_visits(self, program, order, device, nx, ny, z=1, symbols=None):
         what = (device, nx, ny, z, order, REPEAT)
         count, when = self.visit(program, device, nx, ny, z, symbols)
         self.assertEqual(count, [1] * (nx * ny * z), what)
         self.assertEqual(sorted(when), list(range(nx * ny * z)), what)
-        if in_turn:
+        if device == "host":
             wanted = [(k, x, y) for k in range(z) for x, y in in_order(order or {"panel": 0}, nx, ny)]
             found = sorted(((k, x, y) for k in range(z) for y in range(ny) for x in range(nx)),
                            key=lambda b: when[(b[0] * ny + b[2]) * nx + b[1]])

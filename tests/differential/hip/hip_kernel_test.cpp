@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "engine/emit/emit.hpp"
@@ -63,45 +64,66 @@ std::span<std::uint8_t> bytes_of(std::vector<std::int32_t>& values) {
   return {reinterpret_cast<std::uint8_t*>(values.data()), values.size() * 4};
 }
 
-// Any grouping and dealing of blocks still runs each block once.
+// Each block takes a ticket a lane of `T`, and keeps what it took in C[z, y, x, lane].
+Program tickets_of_blocks(std::int64_t nx, std::int64_t ny, std::int64_t nz, BlockOrder order) {
+  Launch launch;
+  launch.grid = {nx, ny, nz};
+  launch.threads = launch.wave = 64;
+  launch.order = order;
+  launch.variables = {{"i", DType::index}, {"ticket", DType::i32}};
+  Map map;
+  map.index = {0};
+  map.extent = {64};
+  map.iteration = *layout::make_layout({64}, {{layout::BitSource::lane, 6, 0}});
+  bound::MapItem ticket;
+  ticket.tensor = true;
+  ticket.target = 0;
+  ticket.indices = {integer(0)};
+  ticket.value = bound::make_integer(1, DType::i32);
+  ticket.atomic = tile::AtomicOp::add;
+  ticket.old = 1;
+  bound::MapItem kept;
+  kept.tensor = true;
+  kept.target = 1;
+  for (const int axis : {2, 1, 0}) kept.indices.push_back(expr_of(bound::Expr::Kind::block, axis));
+  kept.indices.push_back(variable(0));
+  kept.value = expr_of(bound::Expr::Kind::variable, 1, DType::i32);
+  map.body = {ticket, kept};
+  launch.roles = {{"all", 0, 1, 0, {statement(map)}}};
+  return program_of({tensor("T", {1}, DType::i32, Access::readwrite),
+                     tensor("C", {nz, ny, nx, 64}, DType::i32, Access::readwrite)},
+                    launch, "gfx942");
+}
+
+// Any grouping and dealing of blocks runs each block once; without dealing in the order that the host walks too.
 TEST(HipKernel, BlockOrdersArePermutations) {
   const struct { std::int64_t nx, ny, nz; BlockOrder order;
   } cases[] = {{5, 7, 1, {1, 1}}, {5, 7, 2, {4, 1}}, {4, 8, 1, {4, 8}}, {5, 7, 1, {3, 8}},
                {3, 2, 1, {8, 8}}, {1, 9, 1, {4, 4}}, {9, 1, 1, {4, 2}}, {13, 11, 1, {1, 8}},
                {5, 7, 1, {1, 1, true}}, {5, 7, 2, {4, 1, true}}, {8, 4, 1, {4, 8, true}}, {7, 5, 1, {3, 8, true}},
-               {2, 3, 1, {8, 8, true}}, {9, 1, 1, {4, 4, true}}, {1, 9, 1, {4, 2, true}}};
+               {2, 3, 1, {8, 8, true}}, {9, 1, 1, {4, 4, true}}, {1, 9, 1, {4, 2, true}}, {6, 5, 1, {2, 1}}};
   for (const auto& one : cases) {
-    Launch launch;
-    launch.grid = {one.nx, one.ny, one.nz};
-    launch.threads = launch.wave = 64;
-    launch.order = one.order;
-    launch.variables = {{"i", DType::index}};
-    // C[z, y, x, i] = 1 + i for one element a lane; a block that ran twice or never shows in the sum of marks.
-    Map map;
-    map.index = {0};
-    map.extent = {64};
-    map.iteration = *layout::make_layout({64}, {{layout::BitSource::lane, 6, 0}});
-    bound::MapItem item;
-    item.tensor = true;
-    item.target = 0;
-    for (const int axis : {2, 1, 0}) item.indices.push_back(expr_of(bound::Expr::Kind::block, axis));
-    item.indices.push_back(variable(0));
-    const auto old = expr_of(bound::Expr::Kind::tensor, 0, DType::i32, item.indices);
-    bound::Expr sum;
-    sum.kind = bound::Expr::Kind::binary;
-    sum.op = Op::add;
-    sum.type = DType::i32;
-    sum.args = {old, bound::make_integer(1, DType::i32)};
-    item.value = std::make_shared<const bound::Expr>(sum);
-    map.body = {item};
-    launch.roles = {{"all", 0, 1, 0, {statement(map)}}};
-    auto program =
-        program_of({tensor("C", {one.nz, one.ny, one.nx, 64}, DType::i32, Access::readwrite)}, launch, "gfx942");
-    std::vector<std::int32_t> values(one.nz * one.ny * one.nx * 64, 0);
-    run_text(program, {bytes_of(values)});
-    EXPECT_TRUE(std::all_of(values.begin(), values.end(), [](std::int32_t v) { return v == 1; }))
-        << one.nx << "x" << one.ny << " group " << one.order.group << " xcds " << one.order.xcds
-        << (one.order.columns ? " columns" : "");
+    SCOPED_TRACE(std::to_string(one.nx) + "x" + std::to_string(one.ny) + " group " + std::to_string(one.order.group) +
+                 " xcds " + std::to_string(one.order.xcds) + (one.order.columns ? " columns" : ""));
+    const auto program = tickets_of_blocks(one.nx, one.ny, one.nz, one.order);
+    std::vector<std::int32_t> next(1, 0), kept(one.nz * one.ny * one.nx * 64, -1);
+    run_text(program, {bytes_of(next), bytes_of(kept)});  // on one thread: block after block
+    const std::int64_t blocks = one.nx * one.ny * one.nz;
+    EXPECT_EQ(next[0], blocks * 64);
+    std::vector<std::int64_t> turns;  // by block: how the manieth it was
+    for (std::int64_t block = 0; block < blocks; ++block)
+      turns.push_back(*std::min_element(kept.begin() + block * 64, kept.begin() + block * 64 + 64) / 64);
+    std::vector<std::int64_t> sorted = turns, all(blocks);
+    std::sort(sorted.begin(), sorted.end());
+    std::iota(all.begin(), all.end(), 0);
+    EXPECT_EQ(sorted, all);
+    if (one.order.xcds > 1) continue;
+    for (std::int64_t turn = 0; turn < blocks; ++turn) {
+      const auto place = bound::block_at({one.order.group, one.order.columns}, one.nx, one.ny,
+                                         turn % (one.nx * one.ny));
+      const std::int64_t z = turn / (one.nx * one.ny);
+      EXPECT_EQ(turns[(z * one.ny + place.y) * one.nx + place.x], turn);
+    }
   }
 }
 

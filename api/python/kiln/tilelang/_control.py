@@ -97,7 +97,8 @@ class Control(Reader):
                 self.outer_names = None
         if isinstance(over, Range) and over.kind != "now":
             over = Range(
-                *[self.uniform(end) for end in (over.start, over.stop, over.step)], kind=over.kind, stages=over.stages
+                *[self.uniform(end) for end in (over.start, over.stop, over.step)], kind=over.kind, stages=over.stages,
+                turns=over.turns,
             )
             trips = self._trips(over)
             if self.scope is not None and (trips is None or trips > _WRITTEN_OUT_MAX):
