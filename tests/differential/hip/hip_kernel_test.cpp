@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <numeric>
 #include <cstring>
+#include <numeric>
 #include <random>
 
 #include "engine/emit/emit.hpp"
