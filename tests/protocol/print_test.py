@@ -219,6 +219,43 @@ class Prints(unittest.TestCase):
         self.assertEqual(len(caught.exception.printed), 4)
         self.assertEqual(call("stream.synchronize", {})[0], {})
 
+    def test_dynamic_sizes(self):
+        tile_program = {
+            "kiln": "tile/1", "name": "growing", "symbols": {"S": {"dynamic": True, "max": 1000}},
+            "params": [{"name": "X", "dtype": "f32", "shape": ["S"], "access": "read"}],
+            "launches": [{"grid": ["ceildiv(S, 4)"], "threads": "1 if target.is_host else 64", "body": [
+                {"op": "assert", "condition": "X[0] < cast(S, f32)", "text": "short", "values": ["S"]},
+                {"op": "print", "values": ["S", "bid.x", "X[S - 1]"]}]}]}
+        for device in DEVICES[:3]:
+            with self.subTest(device=device):
+                kernel = self.client.compile(tile_program, "host" if device == "host" else device.partition(":")[2])
+                for size in (3, 9):
+                    x = self.client.empty((size,), "f32")
+                    x.memory[:] = struct.pack("%df" % size, *[5.0] * size)
+                    if size == 3:
+                        with self.assertRaises(kiln.errors.AssertionFailed) as caught:
+                            kernel(device, X=x, symbols={"S": size})
+                        self.assertEqual(caught.exception.failed[0]["values"], [3])
+                        continue
+                    took = kernel(device, X=x, symbols={"S": size})
+                    self.assertEqual([r["values"] for r in took.printed], [[9, b, 5.0] for b in range(3)])
+
+    def test_a_failed_assertion_is_captured_and_replayed(self):
+        path, file = os.path.join(self.folder.name, "c.json"), os.path.join(self.folder.name, "c.kiln")
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump(program([{"op": "assert", "condition": "bid.x < 2", "text": "few"}]), out)
+        captured = self.service.kiln("capture", "--out", file, "--", os.path.join(BIN, "kiln"), "--no-daemon", "run", path)
+        self.assertTrue(os.path.exists(file), captured.stderr)
+        replayed = json.loads(self.service.kiln("replay", file, "--json").stdout)
+        self.assertIn("an assertion failed: few", json.dumps(replayed))
+        self.assertTrue(replayed["same"], replayed)
+
+    def test_tuning_goes_on_where_programs_print(self):
+        tile_program = program([{"op": "print", "values": ["T"]}, {"op": "assert", "condition": "T != 3", "text": "three"}])
+        tile_program["tunables"] = {"T": {"default": "1", "candidates": [1, 2, 3]}}
+        told = self.client.tune(tile_program, rounds_max=2)
+        self.assertEqual({c["verdict"] for c in told["candidates"] if c["set"] == {"T": "3"}}, {"crashed"})
+
     def test_programs_without_messages_answer_as_before(self):
         x, y = self.arrays(4, 8)
         kernel = self.client.compile(program([]))
