@@ -25,8 +25,8 @@ _STRUCTURAL = (zip, enumerate, reversed, list, tuple, dict)
 _STRUCTURAL_METHODS = ("keys", "values", "items", "get", "copy")
 _CHANGING = frozenset(
     "append appendleft extend extendleft insert pop popleft popitem remove clear sort reverse rotate add discard "
-    "update setdefault fill put resize itemset setflags difference_update intersection_update symmetric_difference_update "
-    "__setitem__ __delitem__ __iadd__".split())
+    "update setdefault fill put resize itemset setflags difference_update intersection_update "
+    "symmetric_difference_update __setitem__ __delitem__ __iadd__".split())
 _NOT_NOW = "it is read once, and not in every iteration, branch and launch"
 
 
