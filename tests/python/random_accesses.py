@@ -81,6 +81,7 @@ class Access:
     def wanted(self, x):
         """y and z; NaN where blocks do not agree, and what follows from elements outside of x that have an other=."""
         y, z = numpy.zeros(self.results, "f4"), numpy.zeros(self.elements, "f4")
+        written = numpy.zeros(self.elements, bool)
         m, n = self.rows_of_block, self.columns_of_block
         for pm in range(GRID):
             for pn in range(GRID):
@@ -98,7 +99,8 @@ class Access:
                 first = (pm * GRID + pn) * m * n
                 y[first:first + m * n] = v.ravel()
                 for at, value in zip(offsets[mask & inside], v[mask & inside]) if self.stores else ():
-                    z[at] = value if z[at] in (0, value) else numpy.nan
+                    z[at] = value if not written[at] or z[at] == value else numpy.nan
+                    written[at] = True
         return y, z
 
 
