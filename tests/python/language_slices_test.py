@@ -47,7 +47,24 @@ def row_sums(X: tl.Buffer["M", "N"], R: tl.Buffer["M"]):
     R[p * 4 : (p + 1) * 4] = total + top
 
 
+@tl.kernel
+def gathered(P: tl.Buffer[64, tl.int32], X: tl.Buffer[64, tl.float32], Y: tl.Buffer[64, tl.float32]):
+    i = tl.program_id(0)
+    p, t = tl.alloc_shared([64], dtype=tl.int32), tl.alloc_shared([64], dtype=tl.float32)
+    p[:] = P[i * 64 : (i + 1) * 64]
+    t[:] = X[i * 64 : (i + 1) * 64]
+    t[:] = t[p % 64] + t[0]
+    Y[i * 64 : (i + 1) * 64] = t
+
+
 class Slices(LanguageCase):
+    def test_places_from_elements_that_are_bounded_by_a_remainder(self):
+        p, x = self.random.integers(-1000, 1000, 64).astype("i4"), self.normals(64)
+        for device in DEVICES:
+            y = numpy.zeros(64, "f4")
+            gathered(p, x, y, device=device)
+            numpy.testing.assert_array_equal(y, x[p % 64] + x[0])
+
     def test_masks_and_other_values(self):
         x = -1 - numpy.abs(self.normals(10, 50))
         for device in DEVICES:

@@ -152,7 +152,7 @@ class Overlaps(LanguageCase):
             numpy.testing.assert_array_equal(both, wanted)
 
     def test_random_parts_of_one_array(self):
-        seed = int(os.environ.get("KILN_SEED", random.SystemRandom().randrange(2 ** 31)))
+        seed = int(os.environ.get("KILN_SEED", 20261130))
         dice = random.Random(seed)
         for number in range(6):
             n = dice.randint(2, 7)

@@ -138,6 +138,21 @@ Ranges ranges_of(const std::vector<bound::Symbol>& symbols, const bound::Extents
 
 namespace {
 
+// Arithmetic of an element type wraps: what leaves the type may be anything of it. Of 64 bits only what cannot leave is
+// known.
+std::optional<Interval> range_of_elements(const Expr& expr, const Ranges& ranges) {
+  if (!is_integer(expr.type) || expr.args[0]->type != expr.type || expr.args[1]->type != expr.type) return std::nullopt;
+  const auto of = [&](const Expr& arg) {
+    const auto range = range_of(arg, ranges);
+    return range ? range : range_of_type(arg.type);
+  };
+  const auto result = range_of_binary(expr.op, of(*expr.args[0]), of(*expr.args[1]));
+  const auto type = range_of_type(expr.type);
+  if (type) return result && result->lo >= type->lo && result->hi <= type->hi ? result : type;
+  const bool stays = expr.op == Op::mod || expr.op == Op::bit_and || expr.op == Op::min || expr.op == Op::max;
+  return stays && expr.type != DType::u64 ? result : std::nullopt;
+}
+
 std::optional<Interval> range_by_kind(const Expr& expr, const Ranges& ranges) {
   switch (expr.kind) {
     case Kind::integer: return Interval{expr.integer, expr.integer};
@@ -169,7 +184,8 @@ std::optional<Interval> range_by_kind(const Expr& expr, const Ranges& ranges) {
       return range_of_binary(Op::sub, Interval{0, 0}, range_of(*expr.args[0], ranges));
     }
     case Kind::binary: case Kind::call: {
-      if (expr.args.size() != 2 || expr.type != DType::index) return std::nullopt;
+      if (expr.args.size() != 2) return std::nullopt;
+      if (expr.type != DType::index) return range_of_elements(expr, ranges);
       return range_of_binary(expr.op, range_of(*expr.args[0], ranges), range_of(*expr.args[1], ranges));
     }
     default: return std::nullopt;
