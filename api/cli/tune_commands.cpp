@@ -346,8 +346,10 @@ void add_tune(CLI::App& app, Context& context, int& status) {
   auto& kernel = options->kernel;
   command
       ->add_option("program", kernel.program,
-                   "a built-in's name, or a file with a tile/1 program (- for standard input)")
+                   "a built-in's name, a file with a tile/1 program (- for standard input), or FILE.py[:FUNCTION]")
       ->required();
+  command->add_option("--arg", kernel.types, "NAME=DTYPE[EXTENTS] …: what a Python function is called with: Q=f16[8, seq, 64]")
+      ->expected(1, 100);
   command->add_option("--set", kernel.set, "NAME=VALUE …: symbols, options, and tunables that stay as they are")
       ->expected(1, 1000);
   command->add_option("--device", options->device,

@@ -78,6 +78,8 @@ class Commands(unittest.TestCase):
     def test_types_of_what_is_not_annotated(self):
         words = ["run", self.file + ":open_types", "--arg", "X=f16[10, 32]", "Y=f16[10, 32]", "--check"]
         self.assertIn("equal to the definition", self.kiln(*words).stdout)
+        tuned = json.loads(self.kiln("--json", "tune", self.file + ":open_types", "--arg", "X=f16[10, 32]", "Y=f16[10, 32]").stdout)
+        self.assertEqual(tuned["winner"], "default")
         self.assertIn("X", self.kiln("run", self.file + ":open_types", check=1).stderr)
         self.assertIn("--arg", self.kiln("run", "gemm", "--arg", "X=f16[4]", check=2).stderr)
 

@@ -118,8 +118,11 @@ bool same_operands(const std::string& llvm, const std::string& ours, std::string
   if (name.starts_with("v_fma_mixhi") && llvm.find("quad_perm") != llvm.npos) return true;
   const bool halves = family == Family::gfx11 && !is_packed(name);
   auto expected = tokens_of(halves ? without_selection(llvm) : llvm);
-  for (std::string& token : expected)  // two ways to mark the same negated literal
+  for (std::string& token : expected) {  // two ways to mark the same negated literal
     if (token.starts_with("-lit(")) token = "neg(" + token.substr(5);
+    else if (const auto mark = token.find("|lit("); mark != token.npos && token.ends_with(")|"))  // |lit(x)| is |x|
+      token = token.substr(0, mark + 1) + token.substr(mark + 5, token.size() - mark - 7) + "|";
+  }
   const auto found = tokens_of(halves ? without_selection(ours) : ours);
   const bool says_half = !halves || names_halves(expected);
   if (expected.size() != found.size()) return false;
