@@ -66,7 +66,8 @@ int install_toolchain(Context& context, const InstallFlags& flags) {
   });
   if (!made) return report(context, made.error());
   if (context.json) print_json(toolchain_json(*made));
-  else std::cout << made->name << " in " << made->path << ", compiles " << joined(made->targets) << "\n";
+  else std::cout << made->name << " in " << made->path << ", compiles " << joined(made->targets)
+                 << "\na daemon that runs already takes it after `kiln daemon restart`\n";
   return exit_ok;
 }
 
