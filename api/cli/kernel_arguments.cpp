@@ -80,7 +80,7 @@ Result<Json> KernelArguments::params(Context& context) const {
       params["align"][name] = std::stoi(digits);
     }
   }
-  if (program.find(".py") != std::string::npos) {
+  if (names_python(program)) {
     KILN_CHECK(read_function(context, params));
   } else if (!types.empty()) {
     return context.usage_error("--arg tells what a Python function is called with, and " + program + " is none");

@@ -183,6 +183,8 @@ Result<ProgramSpec> parse_program_spec(Context& context, const std::string& text
   return spec;
 }
 
+bool names_python(const std::string& text) { return text.ends_with(".py") || text.find(".py:") != std::string::npos; }
+
 Result<ProgramSource> ProgramSource::open(Context& context, const ProgramSpec& spec) {
   ProgramSource source;
   source.spec_ = spec;

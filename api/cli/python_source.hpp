@@ -29,6 +29,9 @@ struct ProgramSpec {
 // Errors: usage_error for what is none of these.
 Result<ProgramSpec> parse_program_spec(Context& context, const std::string& text);
 
+// "FILE.py", "FILE.py:FUNCTION", with or without a revision in front.
+bool names_python(const std::string& text);
+
 // What a Python function was made into by `emit`.
 struct Emitted {
   protocol::Json program;             // tile/1

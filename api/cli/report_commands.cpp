@@ -90,8 +90,9 @@ Status check_output(Context& context, const ReportCommand& command) {
   if (!command.single_file && path.extension() == ".svg")
     return context.usage_error("-o " + command.out + ": the chart beside it would have the same name");
   for (const auto* side : {&command.words.a, &command.words.b}) {
-    const auto source = side->find(".py") != std::string::npos ? side->substr(0, side->rfind(".py") + 3) : *side;
-    if (!source.empty() && std::filesystem::equivalent(source, path, error))
+    if (side->empty()) continue;
+    KILN_TRY(const auto spec, parse_program_spec(context, *side));
+    if (!spec.file.empty() && std::filesystem::equivalent(spec.file, path, error))
       return context.usage_error("-o " + command.out + ": the report would replace the program " + *side);
   }
   const bool there = std::filesystem::exists(path, error);

@@ -6,8 +6,9 @@ import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import ROOT, Service
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from language_test import DEVICES, LanguageCase
+from service import ROOT
 
 import numpy
 
@@ -15,7 +16,6 @@ import kiln.errors
 import kiln.language as tl
 
 SOURCES = sorted(glob.glob(os.path.join(ROOT, "kernels", "sources", "*.py")))
-DEVICES = ("host", "emu:gfx942")
 
 
 def kernel_of(name):
@@ -26,23 +26,7 @@ def kernel_of(name):
     return getattr(module, name)
 
 
-class BuiltIns(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        cls.service = Service()
-        cls.client = cls.service.client()
-        tl.use_client(cls.client)
-        cls.random = numpy.random.default_rng(11)
-
-    @classmethod
-    def tearDownClass(cls):
-        tl.use_client(None)
-        cls.client.close()
-        cls.service.__exit__()
-
-    def normals(self, *shape, dtype="float32"):
-        return self.random.standard_normal(shape).astype(dtype)
-
+class BuiltIns(LanguageCase):
     def test_programs_are_what_their_sources_become(self):
         self.assertGreaterEqual(len(SOURCES), 3)
         for source in SOURCES:

@@ -126,6 +126,12 @@ class Commands(unittest.TestCase):
         self.assertNotIn("`<img src=x>", text.split("\n")[0])
         self.assertIn("`` %s:scale ``" % path, text)
 
+    def test_a_program_whose_name_only_looks_like_python(self):
+        path = os.path.join(self.service.folder, "made.python.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(self.kiln("show", self.scale).stdout)
+        self.assertIn("equal to the definition", self.kiln("run", path, *self.sizes, "--check").stdout)
+
     def test_files_that_cannot_be_imported(self):
         for text, said in (("def (\n", r"broken\.py:1:5: error: "), ("x = 1\ny = 1 / 0\n", r"broken\.py:2:1: error: ZeroDivisionError"),
                            ("import no_such_module\n", r"KILN_PYTHON")):

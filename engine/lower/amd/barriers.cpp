@@ -38,7 +38,7 @@ class Placer {
         pending = {};
         continue;
       }
-      const Touches touches = touches_of(launch_, tensors_, statements[i]);
+      const Touches touches = touched_by(statements[i]);
       if (meets(pending, touches, statements[i])) i = place_before(statements, i, pending);
       add(pending, touches, statements[i]);
       if (auto* loop = std::get_if<kernel::For>(&statements[i].node)) {
@@ -74,7 +74,7 @@ class Placer {
                       {statements[i].pointer, "", kernel::Barrier{}});
     ++count;
     for (std::size_t again = at + 1; again <= i; ++again) {
-      add(pending, touches_of(launch_, tensors_, statements[again]), statements[again]);
+      add(pending, touched_by(statements[again]), statements[again]);
     }
     return i + 1;
   }
@@ -82,7 +82,7 @@ class Placer {
   // Whether anything in there touches LDS or a tensor; a loop over registers alone needs no turns.
   bool touches_memory(const kernel::Body& statements) const {
     return std::any_of(statements.begin(), statements.end(), [&](const kernel::Stmt& stmt) {
-      const Touches touches = touches_of(launch_, tensors_, stmt);
+      const Touches touches = touched_by(stmt);
       if (!touches.lds_read.empty() || !touches.lds_written.empty() || !touches.tensors_read.empty() ||
           !touches.tensors_written.empty() || std::holds_alternative<kernel::Barrier>(stmt.node)) {
         return true;
@@ -121,11 +121,19 @@ class Placer {
     return found_;
   }
 
+  // Tensors that may alias are one: that of bound::memory_of.
+  Touches touched_by(const kernel::Stmt& stmt) const {
+    Touches touches = touches_of(launch_, stmt);
+    for (auto* list : {&touches.tensors_read, &touches.tensors_written})
+      for (int& tensor : *list) tensor = bound::memory_of(tensors_, tensor);
+    return touches;
+  }
+
   // Statements that a barrier may be moved in front of.
   bool passes(const kernel::Stmt& stmt) const {
     if (std::holds_alternative<kernel::Sched>(stmt.node)) return true;
     if (std::holds_alternative<kernel::Let>(stmt.node) || std::holds_alternative<kernel::LoadGlobal>(stmt.node)) {
-      const Touches touches = touches_of(launch_, tensors_, stmt);
+      const Touches touches = touched_by(stmt);
       return touches.lds_read.empty() && touches.lds_written.empty();
     }
     return false;

@@ -6,13 +6,13 @@
 
 namespace kiln::lower::amd {
 
-// What a statement does to LDS storages and memory of tensors (bound::memory_of) by itself (not what is below it).
+// What a statement does to LDS storages and tensors by itself (not what is below it).
 struct Touches {
   std::vector<int> lds_read, lds_written;      // storage ids
   std::vector<int> tensors_read, tensors_written;
   bool partial_write = false;                  // a map's: not certainly the whole storage
 };
-Touches touches_of(const kernel::Launch& launch, const std::vector<bound::Tensor>& tensors, const kernel::Stmt& stmt);
+Touches touches_of(const kernel::Launch& launch, const kernel::Stmt& stmt);
 
 // lds_allocation.cpp: offsets of all LDS storages and the block's bytes. Storages share bytes when that is what makes
 // them fit `share_above` bytes and they are not needed at the same time. Gives back how many bytes sharing saved.

@@ -51,7 +51,7 @@ class Lifetimes {
   void walk(const kernel::Body& body) {
     for (const auto& stmt : body) {
       const int at = next_++;
-      const Touches touches = touches_of(launch_, {}, stmt);
+      const Touches touches = touches_of(launch_, stmt);
       for (const int id : touches.lds_written) uses_[id].push_back({at, !touches.partial_write, open_,
           conditions_ > 0});
       for (const int id : touches.lds_read) uses_[id].push_back({at, false, open_, conditions_ > 0});

@@ -7,19 +7,18 @@ namespace {
 
 class Toucher {
  public:
-  Toucher(const kernel::Launch& launch, const std::vector<bound::Tensor>& tensors)
-      : launch_(launch), tensors_(tensors) {}
+  explicit Toucher(const kernel::Launch& launch) : launch_(launch) {}
   Touches touches;
 
-  void operator()(const kernel::LoadGlobal& node) { global(node.from); memory(touches.tensors_read, node.from.tensor);
+  void operator()(const kernel::LoadGlobal& node) { global(node.from); read(touches.tensors_read, node.from.tensor);
       maybe(node.fill); }
-  void operator()(const kernel::StoreGlobal& node) { global(node.to); memory(touches.tensors_written, node.to.tensor); }
+  void operator()(const kernel::StoreGlobal& node) { global(node.to); read(touches.tensors_written, node.to.tensor); }
   void operator()(const kernel::LoadLds& node) { read(touches.lds_read, node.from.storage); }
   void operator()(const kernel::StoreLds& node) { read(touches.lds_written, node.to.storage); }
   void operator()(const kernel::Direct& node) {
     global(node.global);
     read(node.to_lds ? touches.lds_written : touches.lds_read, node.lds.storage);
-    memory(node.to_lds ? touches.tensors_read : touches.tensors_written, node.global.tensor);
+    read(node.to_lds ? touches.tensors_read : touches.tensors_written, node.global.tensor);
     maybe(node.fill);
   }
   void operator()(const kernel::Fill& node) {
@@ -34,7 +33,7 @@ class Toucher {
       for (const auto& index : item.indices) expression(*index);
       if (item.let >= 0) continue;
       if (item.tensor) {
-        memory(touches.tensors_written, item.target);
+        read(touches.tensors_written, item.target);
       } else if (is_lds(item.target)) {
         read(touches.lds_written, item.target);
         touches.partial_write = true;
@@ -54,10 +53,6 @@ class Toucher {
   static void read(std::vector<int>& list, int id) {
     if (std::find(list.begin(), list.end(), id) == list.end()) list.push_back(id);
   }
-  // A launch without a list of tensors is one whose tensors nobody asks for.
-  void memory(std::vector<int>& list, int tensor) const {
-    read(list, tensors_.empty() ? tensor : bound::memory_of(tensors_, tensor));
-  }
   void scratch(int id) {
     if (id < 0) return;
     read(touches.lds_written, id);
@@ -73,17 +68,16 @@ class Toucher {
   void expression(const bound::Expr& expr) {
     const int id = static_cast<int>(expr.integer);
     if (expr.kind == bound::Expr::Kind::tile && is_lds(id)) read(touches.lds_read, id);
-    if (expr.kind == bound::Expr::Kind::tensor) memory(touches.tensors_read, id);
+    if (expr.kind == bound::Expr::Kind::tensor) read(touches.tensors_read, id);
     for (const auto& arg : expr.args) expression(*arg);
   }
   const kernel::Launch& launch_;
-  const std::vector<bound::Tensor>& tensors_;
 };
 
 }  // namespace
 
-Touches touches_of(const kernel::Launch& launch, const std::vector<bound::Tensor>& tensors, const kernel::Stmt& stmt) {
-  Toucher toucher(launch, tensors);
+Touches touches_of(const kernel::Launch& launch, const kernel::Stmt& stmt) {
+  Toucher toucher(launch);
   std::visit(toucher, stmt.node);
   return std::move(toucher.touches);
 }
