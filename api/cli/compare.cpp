@@ -232,6 +232,9 @@ void add_notes(const ComparePlan& plan, const Json& document, Json& notes) {
                       row.value("instead_of", "") + ", which is estimated to take longer than --seconds " +
                       std::to_string(plan.words.seconds));
   }
+  for (const auto& row : document["rows"])
+    if (const auto text = row.value("reshaped", ""); !text.empty())
+      notes.push_back(row.value("size", "") + ": " + text + ", the same bytes");
   add_check_notes(document, notes);
 }
 

@@ -73,6 +73,16 @@ Result<std::vector<Size>> with_over(Context& context, const std::vector<Size>& b
   return sizes;
 }
 
+// --arg's words: those of both, and a side's own over them.
+Result<std::vector<std::string>> arguments_of(Context& context, const std::vector<std::string>& common,
+                                              const std::vector<std::string>& own, const std::string& flag) {
+  KILN_TRY(const auto both, settings_of(context, common, "--arg"));
+  KILN_TRY(const auto more, settings_of(context, own, flag));
+  std::vector<std::string> words;
+  for (const auto& [name, type] : joined(both, more)) words.push_back(name + "=" + type);
+  return words;
+}
+
 std::string joined_text(const Settings& settings) {
   std::string text;
   for (const auto& [name, value] : settings) text += (text.empty() ? "" : " ") + name + "=" + value;
@@ -118,8 +128,15 @@ void CompareArguments::add_to(CLI::App& command) {
   command.add_option("--layout-b", layouts_b, "TILE=LAYOUT …: of B alone")->expected(1, 100);
   command.add_option("--over", over, "NAME[,NAME…]=V1,V2,…: at each of these values; seq: a sequence's length")
       ->allow_extra_args(false);
-  command.add_option("--arg", arguments, "NAME=DTYPE[dims] of a Python function, as its emit takes it")
-      ->allow_extra_args(false);
+  command
+      .add_option("--arg", arguments,
+                  "NAME=DTYPE[EXTENTS] …: what Python functions are called with, both: Q=f16[8, seq, 64]")
+      ->expected(1, 100);
+  command.add_option("--arg-a", arguments_a, "NAME=DTYPE[EXTENTS] …: of A alone")->expected(1, 100);
+  command.add_option("--arg-b", arguments_b, "NAME=DTYPE[EXTENTS] …: of B alone")->expected(1, 100);
+  command
+      .add_option("--rename", renamed, "NAME_OF_B=NAME_OF_A …: parameters that the two sides name differently")
+      ->expected(1, 100);
   command.add_option("--scalar", scalars, "NAME=NUMBER …: scalar arguments of the kernels")->expected(1, 100);
   command.add_option("--device", device, "host, hip:N: timed; emu:TARGET: counted")->capture_default_str();
   command.add_option("--also", also, "TARGET[,TARGET…]: counted on emulated cards too")->allow_extra_args(false);
@@ -154,6 +171,9 @@ Result<ComparePlan> read_plan(Context& context, const CompareArguments& words) {
   plan.layouts_a = joined(layouts, layouts_a);
   plan.layouts_b = joined(layouts, layouts_b);
   KILN_TRY(plan.scalars, scalar_values(context, words.scalars));
+  KILN_TRY(plan.renamed, name_values(context, words.renamed, "--rename"));
+  KILN_TRY(plan.arguments_a, arguments_of(context, words.arguments, words.arguments_a, "--arg-a"));
+  KILN_TRY(plan.arguments_b, arguments_of(context, words.arguments, words.arguments_b, "--arg-b"));
   plan.sizes = {Size{}};
   for (const auto& word : words.over) { KILN_TRY(plan.sizes, with_over(context, plan.sizes, word)); }
   if (words.over.empty()) plan.sizes.front().text = joined_text(plan.set);
@@ -188,7 +208,10 @@ std::string command_text(const std::string& command, const CompareArguments& w) 
   list("--layout-a", w.layouts_a);
   list("--layout-b", w.layouts_b);
   each("--over", w.over);
-  each("--arg", w.arguments);
+  list("--arg", w.arguments);
+  list("--arg-a", w.arguments_a);
+  list("--arg-b", w.arguments_b);
+  list("--rename", w.renamed);
   list("--scalar", w.scalars);
   text += " --device " + shell_quoted(w.device);
   each("--also", w.also);

@@ -15,6 +15,8 @@ struct CompareArguments {
   std::vector<std::string> layouts, layouts_a, layouts_b;  // TILE=LAYOUT
   std::vector<std::string> over;                           // NAME[,NAME…]=V1,V2,…
   std::vector<std::string> arguments, scalars;             // NAME=DTYPE[dims] of Python functions; NAME=NUMBER
+  std::vector<std::string> arguments_a, arguments_b;       // of one side
+  std::vector<std::string> renamed;                        // B's name of a parameter = A's
   std::vector<std::string> also;                           // targets, or lists of them
   std::string device = "host";
   int rounds = 11;
@@ -39,6 +41,8 @@ struct ComparePlan {
   Settings set, set_a, set_b;
   Settings layouts_a, layouts_b;
   protocol::Json scalars;
+  std::vector<std::string> arguments_a, arguments_b;  // of emit
+  protocol::Json renamed;         // {B's name of a parameter: A's}
   std::vector<Size> sizes;        // at least one; without --over its `over` is empty
   std::vector<std::string> also;  // each target once
 };

@@ -84,12 +84,6 @@ Json side_json(const bound::Program& program, const std::vector<reference::Tenso
           {"tensors", std::move(tensors)}};
 }
 
-std::vector<std::size_t> order_a(const CheckInput& input) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < input.operands->size(); ++i) order.push_back(i);
-  return order;
-}
-
 // Why B's results are not those of A's program.
 std::string why_wrong(Context& context, const CheckInput& input) {
   Candidates own;
@@ -106,10 +100,10 @@ std::string passed_text(bool good) { return good ? "" : "DIFFERENT: "; }
 
 Result<Json> by_definition(Context& context, const CheckInput& input) {
   Candidates candidates;
-  candidates.add(input, *input.results_a, order_a(input));
+  candidates.add(input, *input.results_a, input.order_a);
   const auto of_a = candidates.list.size();
-  candidates.add(input, *input.results_b, order_a(input));
-  KILN_TRY(const auto compared, interpret(context, input, *input.a, order_a(input), std::move(candidates)));
+  candidates.add(input, *input.results_b, input.order_a);
+  KILN_TRY(const auto compared, interpret(context, input, *input.a, input.order_a, std::move(candidates)));
   const auto split = compared.begin() + std::ptrdiff_t(std::min(of_a, compared.size()));
   Json a = side_json(*input.a, {compared.begin(), split}), b = side_json(*input.a, {split, compared.end()});
   const bool a_good = a["wrong"] == 0, b_good = b["wrong"] == 0;

@@ -13,8 +13,8 @@ using Results = std::vector<UniqueFd>;
 
 struct CheckInput {
   const bound::Program *a = nullptr, *b = nullptr;
-  const std::vector<Operand>* operands = nullptr;  // in the order of A's parameters, as before the launches
-  std::vector<std::size_t> order_b;                // of B's parameters: their operands
+  const std::vector<Operand>* operands = nullptr;  // as before the launches
+  std::vector<std::size_t> order_a, order_b;       // of A's and B's parameters: their operands
   const Results *results_a = nullptr, *results_b = nullptr;
   int seconds = 60;  // that the interpreter may be estimated to take
   // A's results on the absolute values of the inputs: what its products add up to, for the tolerance of a gemm.

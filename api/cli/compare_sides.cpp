@@ -128,11 +128,12 @@ Result<SideProgram> Side::at(Context& context, const ComparePlan& plan, const Si
   Settings given = common;
   for (const auto& [name, value] : is_a ? plan.set_a : plan.set_b) set_to(given, name, value);
   const bool python = source_.spec().kind == ProgramSpec::Kind::python;
-  auto read = read_program(context, {plan.words.arguments, target, {}}, side);
+  const auto& arguments = is_a ? plan.arguments_a : plan.arguments_b;
+  auto read = read_program(context, {arguments, target, {}}, side);
   if (!read && !(python && !given.empty())) return std::move(read).error();
   // A function that cannot be made without its settings gets all of them.
   const auto for_python = !python ? Settings() : read ? unknown_of(side, given) : given;
-  if (!for_python.empty()) KILN_CHECK(read_program(context, {plan.words.arguments, target, for_python}, side));
+  if (!for_python.empty()) KILN_CHECK(read_program(context, {arguments, target, for_python}, side));
   if (!python) side.unknown = unknown_of(side, common);
   if (side.emitted) side.set = side.emitted->set;
   for (const auto& [name, value] : given) {

@@ -93,26 +93,71 @@ Status Trial::compile() {
   return match_tensors();
 }
 
-// By name; each of one side is the other's, too.
+// Whether both hold the same elements without gaps: a flat tensor and the same memory by rows.
+bool same_memory(const bound::Tensor& a, const bound::Tensor& b) {
+  const auto elements = [](const bound::Tensor& tensor) {
+    std::int64_t product = 1;
+    for (const auto extent : bound::values(tensor.shape)) product *= extent;
+    return product;
+  };
+  const auto count = elements(a);
+  return count == elements(b) && count == a.elements_span() && count == b.elements_span();
+}
+
+// The operand that is B's parameter: A's of that name, or a scalar of B's own; nothing: A has no such tensor. Errors: it
+// is of another type.
+Result<std::optional<std::size_t>> Trial::operand_of(const Json& parameter, std::size_t number) {
+  const auto own = parameter.value("name", "");
+  const auto name = plan_.renamed.value(own, own);
+  const auto& a = a_.compiled["tensors"];
+  const auto found = std::find_if(a.begin(), a.end(), [&](const Json& other) { return other["name"] == name; });
+  if (found == a.end() && parameter.value("scalar", false)) {
+    parameters_.push_back(parameter);
+    return std::optional(parameters_.size() - 1);
+  }
+  if (found == a.end()) return std::optional<std::size_t>();
+  const std::optional at = std::size_t(found - a.begin());
+  if (tensor_text(*found) == tensor_text(parameter)) return at;
+  const bool same_kind = found->value("scalar", false) == parameter.value("scalar", false) &&
+                         (*found)["dtype"] == parameter["dtype"] && (*found)["access"] == parameter["access"];
+  if (same_kind && same_memory(a_.bound->tensors[*at], b_.bound->tensors[number])) {
+    reshaped_ += (reshaped_.empty() ? "" : "; ") + name + " is " + type_text(*found) + " for A and " +
+                 type_text(parameter) + " for B";
+    return at;
+  }
+  return Error(ErrorCode::invalid_argument, "A (" + sides_.a.known_as + ") and B (" + sides_.b.known_as +
+                                                ") differ in " + name + ": A has " + tensor_text(*found) +
+                                                ", B has " + tensor_text(parameter));
+}
+
+// By name; each tensor of one side is the other's, too. A scalar may be of one side alone.
 Status Trial::match_tensors() {
   const auto &a = a_.compiled["tensors"], &b = b_.compiled["tensors"];
+  parameters_ = a;
+  reshaped_.clear();
   a_.order.clear();
   b_.order.clear();
   for (std::size_t i = 0; i < a.size(); ++i) a_.order.push_back(i);
-  for (const auto& tensor : b) {
-    const auto named = [&](const Json& other) { return other["name"] == tensor["name"]; };
-    const auto found = std::find_if(a.begin(), a.end(), named);
-    if (found == a.end()) break;
-    if (tensor_text(*found) != tensor_text(tensor))
-      return Error(ErrorCode::invalid_argument, "A (" + sides_.a.known_as + ") and B (" + sides_.b.known_as +
-                                                    ") differ in " + tensor.value("name", "") + ": A has " +
-                                                    tensor_text(*found) + ", B has " + tensor_text(tensor));
-    b_.order.push_back(std::size_t(found - a.begin()));
+  for (const auto& [own, name] : plan_.renamed.items()) {
+    const auto named = [&, key = own](const Json& tensor) { return tensor["name"] == key; };
+    if (std::none_of(b.begin(), b.end(), named))
+      return context_.usage_error("--rename " + own + "=" + name.get<std::string>() + ": B (" + sides_.b.known_as +
+                                  ") takes " + list_text(b));
   }
-  if (b_.order.size() == b.size() && a.size() == b.size()) return ok();
+  std::vector<bool> taken(a.size());
+  bool same = true;
+  for (std::size_t i = 0; same && i < b.size(); ++i) {
+    KILN_TRY(const auto operand, operand_of(b[i], i));
+    same = operand && (*operand >= a.size() || !taken[*operand]);
+    if (!same) break;
+    if (*operand < a.size()) taken[*operand] = true;
+    b_.order.push_back(*operand);
+  }
+  for (std::size_t i = 0; i < a.size(); ++i) same = same && (taken[i] || a[i].value("scalar", false));
+  if (same) return ok();
   return Error(ErrorCode::invalid_argument, "A and B do not take the same tensors, by name: A (" + sides_.a.known_as +
                                                 ") takes " + list_text(a) + "; B (" + sides_.b.known_as + ") takes " +
-                                                list_text(b));
+                                                list_text(b) + " (--rename NAME_OF_B=NAME_OF_A where one is another's)");
 }
 
 Work Trial::work() const {
@@ -203,6 +248,7 @@ Result<Json> Trial::check() {
   input.a = &*a_.bound;
   input.b = &*b_.bound;
   input.operands = &operands_;
+  input.order_a = a_.order;
   input.order_b = b_.order;
   input.results_a = &a_.results;
   input.results_b = &b_.results;
@@ -259,13 +305,16 @@ Result<Json> Trial::run(const std::string& where) {
   Named named;
   named.inputs = named.outputs = Json::object();
   named.scalars = plan_.scalars;
-  KILN_TRY(operands_, prepare_operands(context_, named, plan_.words.seed, sides_.a.known_as, a_.compiled));
+  auto both = a_.compiled;
+  both["tensors"] = parameters_;
+  KILN_TRY(operands_, prepare_operands(context_, named, plan_.words.seed, sides_.a.known_as, both));
   Json row{{"device", device_},
            {"target", a_.compiled["target"]},
            {"emulated", emulated_},
            {"kind", emulated_ ? "counted" : "timed"},
            {"same_kernel", a_.compiled["key"] == b_.compiled["key"]}};
   const auto& tensors = a_.compiled["tensors"];
+  row["reshaped"] = reshaped_;
   row["first_tensor"] = tensors.empty() ? "" : tensors[0].value("name", "") + " " + type_text(tensors[0]);
   KILN_CHECK(first_runs());
   progress(where + ": checking");

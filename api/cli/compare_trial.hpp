@@ -36,6 +36,7 @@ class Trial {
   };
   Status compile_side(SideState& side);
   Status match_tensors();
+  Result<std::optional<std::size_t>> operand_of(const protocol::Json& parameter, std::size_t number);
   void fill_written();
   protocol::Json arguments(const SideState& side) const;
   Result<protocol::Json> launch(const SideState& side);
@@ -52,7 +53,9 @@ class Trial {
   std::string device_;
   bool emulated_ = false;
   SideState a_, b_;
-  std::vector<Operand> operands_;  // in A's order
+  protocol::Json parameters_;      // of both sides: A's, then scalars that B alone takes
+  std::vector<Operand> operands_;  // in their order
+  std::string reshaped_;           // tensors that the sides see in different shapes, for a note; "" for none
 };
 
 }  // namespace kiln::cli

@@ -148,11 +148,24 @@ void print_candidates(const Json& answer, bool all) {
                      verdict + (reason.empty() ? "" : ": " + reason)});
   }
   print_table(table);
+  if (timed)
+    std::cout << "ratio and verdict come from rounds in which a candidate and the best ran in turn; ms are each "
+                 "candidate's own, which a busy machine moves\n";
   std::string more;
   for (const auto& [verdict, count] : left) more += (more.empty() ? "" : ", ") + std::to_string(count) + " " + verdict;
   if (const auto count = answer.value("not_tried", 0); count > 0)
     more += (more.empty() ? "" : ", ") + std::to_string(count) + " further from the default and not tried";
   if (!more.empty()) std::cout << "also " << more << (left.empty() ? "" : " (--all lists them)") << "\n";
+}
+
+// What a tune that was done again has put aside.
+void print_before(const Json& answer) {
+  if (!answer.contains("before")) return;
+  const auto& before = answer["before"];
+  if (before["set"] == answer["set"] && before["layouts"] == answer["layouts"]) return;
+  std::cout << (answer.value("stored", true) ? "in place of" : "still in force") << ": " << before.value("winner", "")
+            << ", which an earlier tune measured at " << number_text(before.value("ratio", 0.0)) << "; `kiln tuning remove "
+            << answer.value("record", "").substr(0, 12) << "` forgets this one, and brings back what came with Kiln\n";
 }
 
 void print_tune(const Json& answer, const std::string& folder, bool all) {
@@ -172,6 +185,7 @@ void print_tune(const Json& answer, const std::string& folder, bool all) {
     for (const auto& [name, word] : answer["identity"]["classes"].items())
       classes += (classes.empty() ? "" : " ") + name + ":" + word.get<std::string>();
     std::cout << "record: " << folder << "/tuning/" << answer.value("record", "") << ", used for " << classes << "\n";
+    print_before(answer);
   } else {
     std::cout << "no record was written: " << answer.value("why_not_stored", "") << "\n";
   }

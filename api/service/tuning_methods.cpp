@@ -247,6 +247,9 @@ Json outcome_json(const jit::TuneOutcome& outcome, const jit::TuneRequest& reque
   value["resumed"] = outcome.resumed;
   value["not_tried"] = outcome.not_tried;
   if (!outcome.found) value["interpreter_steps"] = outcome.interpreter_steps;
+  if (!outcome.before) return value;
+  auto before = record_json(*outcome.before);
+  for (const char* name : {"winner", "set", "layouts", "ratio"}) value["before"][name] = std::move(before[name]);
   return value;
 }
 

@@ -140,6 +140,7 @@ struct TuneOutcome {
   std::string id;
   TuningRecordPtr record;
   bool found = false;          // a record was there; nothing was measured
+  TuningRecordPtr before;      // what was in force until this tune; none: nothing was, or `found`
   bool stored = true;
   std::string why_not_stored;
   std::size_t resumed = 0;     // candidates whose outcome or times an interrupted tune had kept

@@ -47,8 +47,9 @@ class Tune {
     KILN_TRY(const auto arguments, request_.arguments(trials_.base));
     asked(arguments);
     KILN_CHECK(identify());
-    if (auto found = records_.find(outcome_.id); found && !request_.force && found->asked == record_.asked) {
-      outcome_.record = std::move(found);
+    outcome_.before = records_.find(outcome_.id);
+    if (outcome_.before && !request_.force && outcome_.before->asked == record_.asked) {
+      outcome_.record = std::move(outcome_.before);
       outcome_.found = true;
       return std::move(outcome_);
     }

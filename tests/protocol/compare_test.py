@@ -12,7 +12,9 @@ import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from service import BIN, ROOT, ServiceCase
+from tuning_test import add_one
 
 LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdhip64.so.6")
 SOFTMAX = os.path.join(ROOT, "kernels", "programs", "softmax.json")
@@ -363,6 +365,18 @@ def padded(X, Y):
     tile = tl.alloc_shared([TILE, TILE], layout=tl.make_block_layout(shape=(ROWS, 33), order=(1, 0), origin=(0, 0)))
     tile[:, :] = X[i * TILE:(i + 1) * TILE, j * TILE:(j + 1) * TILE]
     Y[j * TILE:(j + 1) * TILE, i * TILE:(i + 1) * TILE] = tl.transpose(tile)
+
+
+@tl.kernel(args={"X": "f32[64, 64]", "Y": "f32[64, 64]"})
+def rows(X, Y):
+    i = tl.program_id(0)
+    Y[i : i + 1, :] = X[i : i + 1, :] * 2.0
+
+
+@tl.kernel
+def flat(x_ptr, y_ptr, n):
+    offsets = tl.program_id(0) * 256 + tl.arange(0, 256)
+    tl.store(y_ptr + offsets, tl.load(x_ptr + offsets, mask=offsets < n) * 2.0, mask=offsets < n)
 """
 
 
@@ -391,6 +405,35 @@ class Python(CompareCase):
         )["rows"]
         self.assertEqual([row["size"] for row in rows], ["TILE=16", "TILE=32"])
         self.assertNotEqual(rows[0]["a"]["key"], rows[1]["a"]["key"])
+
+    def test_other_names_and_shapes_of_the_same_memory(self):
+        rows, flat = self.kernels + ":rows", self.kernels + ":flat"
+        words = ["--arg-b", "x_ptr=f32[4096]", "y_ptr=f32[4096]", "n=4096", "--device", "emu:gfx942"]
+        document = self.compare(rows, flat, "--rename", "x_ptr=X", "y_ptr=Y", *words)
+        self.assertEqual(document["rows"][0]["check"]["passed"], True)
+        self.assertIn("X is f32[64,64] for A and f32[4096] for B", " ".join(document["notes"]))
+        self.assertIn(" --rename x_ptr=X y_ptr=Y", document["command"])
+        for more, said in (
+            ([], "do not take the same tensors, by name"),
+            (["--rename", "x_ptr=Y", "y_ptr=X"], "differ in Y: A has f32[64,64], write, B has f32[4096], read"),
+            (["--rename", "x_ptr=X", "y_ptr=X"], "differ in X"),
+            (["--rename", "x_ptr=X", "z_ptr=Y"], "--rename z_ptr=Y: B ("),
+        ):
+            self.assertIn(said, self.service.kiln("compare", rows, flat, *more, *words, check=2 if "B (" in said else 1).stderr)
+        words[1:4] = ["x_ptr=f32[4095]", "y_ptr=f32[4095]", "n=4095"]
+        done = self.service.kiln("compare", rows, flat, "--rename", "x_ptr=X", "y_ptr=Y", *words, check=1)
+        self.assertIn("differ in X: A has f32[64,64], read, B has f32[4095], read", done.stderr)
+
+    def test_a_scalar_of_one_side_alone(self):
+        program = add_one()
+        plain = self.file("plain.json", json.dumps(program))
+        program = add_one(value="by")
+        program["params"].insert(0, {"name": "by", "scalar": True, "dtype": "f32"})
+        scaled = self.file("scaled.json", json.dumps(program))
+        for pair in ((plain, scaled), (scaled, plain)):
+            (row,) = self.compare(*pair, "--set", "N=100", "--scalar", "by=1", "--rounds", "7")["rows"]
+            self.assertEqual(row["check"]["passed"], True)
+            self.assertIn("--scalar by=NUMBER", self.service.kiln("compare", *pair, "--set", "N=100", check=1).stderr)
 
     def test_a_size_that_sets_nothing_is_refused(self):
         self.file("kernels.py", KERNELS % "UNUSED = 1")

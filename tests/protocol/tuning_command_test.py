@@ -88,6 +88,12 @@ class CommandLine(TuningCase):
             with open(candidates, "w") as file:
                 json.dump([{"set": {"B": 16}, "color": 1}], file)
             self.service.kiln("tune", program, "--set", "N=500", "--candidates", candidates, check=1)
+            with open(candidates, "w") as file:
+                json.dump([{"set": {"B": 64}}], file)
+            anew = self.service.kiln("tune", program, "--set", "N=500", "--rounds", "1", "--candidates", candidates, check=0).stdout
+            self.assertIn("ratio and verdict come from rounds in which", anew)
+            if done["winner"] != "B=64":
+                self.assertIn("in place of: %s, which an earlier tune measured" % done["winner"], anew)
             printed = self.service.kiln("explain", program, "--set", "N=500", check=0).stdout
             self.assertIn("tuned: {", printed)
             self.assertNotIn("tuned: {", self.service.kiln("explain", program, "--set", "N=500", "--untuned", check=0).stdout)

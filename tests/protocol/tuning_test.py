@@ -130,7 +130,10 @@ class Records(TuningCase):
         again = self.ok("kernel.tune", {"program": add_one(block=24), "set": {"N": 4096}, "rounds_max": 3})
         self.assertTrue(again["found"])
         self.assertEqual(again["candidates"], tuned["candidates"])
-        self.assertFalse(self.ok("kernel.tune", {"program": add_one(block=24), "set": {"N": 4096}, "rounds_max": 1, "force": True})["found"])
+        self.assertNotIn("before", again)
+        anew = self.ok("kernel.tune", {"program": add_one(block=24), "set": {"N": 4096}, "rounds_max": 1, "force": True})
+        self.assertFalse(anew["found"])
+        self.assertEqual(anew["before"], {name: tuned[name] for name in ("winner", "set", "layouts", "ratio")})
 
     def test_a_running_daemon_sees_what_another_process_wrote_and_removed(self):
         self.assertEqual(self.tuned({"N": 4096}, add_one()), "default")
