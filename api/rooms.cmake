@@ -6,9 +6,11 @@ kiln_room(api/client DEPS api_protocol)
 kiln_room(api/daemon DEPS api_server cache engine_tune LIBS spdlog fmt)
 kiln_room(api/cli DEPS api_client api_daemon)
 # JSON is what these rooms spend their compile time on: precompiled once.
-foreach(room api_protocol api_service api_server api_client api_daemon api_cli)
-  kiln_precompile(${room} api_protocol <nlohmann/json.hpp> <functional> <map> <memory> <string> <vector>)
+set(json_headers <nlohmann/json.hpp> <functional> <map> <memory> <string> <vector>)
+foreach(room api_protocol api_service api_server api_client api_daemon)
+  kiln_precompile(${room} api_protocol ${json_headers})
 endforeach()
+kiln_precompile(api_cli api_cli <CLI/CLI.hpp> ${json_headers})
 kiln_program(kilnd api/daemon/main.cpp api_daemon)
 kiln_program(kiln api/cli/main.cpp api_cli)
 

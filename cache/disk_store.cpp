@@ -204,12 +204,6 @@ Result<bool> DiskStore::remove(const jit::Key& key) {
 
 // ---- State ----------------------------------------------------------------------------------------------------------
 
-DiskStore::State::~State() {
-  if (!remove_at_end || ::getpid() != owner) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(options.folder, ignored);
-}
-
 std::shared_ptr<Folder> DiskStore::State::folder() {
   const std::scoped_lock guard(mutex_);
   return folder_now_;

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cache/locks.hpp"
+#include "engine/base/os.hpp"
 
 namespace kiln::cache {
 
@@ -34,6 +35,7 @@ Result<EvictionResult> evict_to(Folder& folder, Totals& totals, const EvictionGo
     // A time in the future is nobody's use: a clock was set back.
     const bool recent = entry.used_ns > now - 2 * use_renewed_ns && entry.used_ns <= now + use_renewed_ns;
     if (goal.spare_recent && recent) continue;
+    os::reach(os::Place::eviction);
     auto removed = folder.remove_entry(entry.key, goal.spare_recent ? std::optional(entry.used_ns) : std::nullopt);
     if (!removed) {
       totals.finish(folder, ticket, left);

@@ -251,13 +251,16 @@ TemporaryFile::~TemporaryFile() {
 Status TemporaryFile::write(ByteView bytes) {
   if (auto written = write_all(fd_.get(), bytes); !written)
     return Error(written.error().code, "cannot write to the cache: " + written.error().message);
+  os::reach(os::Place::entry_write);
   if (os::fsync(fd_.get()) != 0) return errno_error(errno, "cannot write to the cache");
   return {};
 }
 
 Status TemporaryFile::publish(int folder, const std::string& name) {
+  os::reach(os::Place::before_rename);
   if (os::renameat(folder_->temporary(), name_.c_str(), folder, name.c_str()) != 0)
     return errno_error(errno, "cannot publish in the cache");
+  os::reach(os::Place::after_rename);
   name_.clear();
   return {};
 }

@@ -1,5 +1,3 @@
-#include <stdlib.h>
-
 #include <algorithm>
 
 #include "cache/disk_store.hpp"
@@ -10,6 +8,7 @@ namespace kiln::cache {
 namespace {
 
 constexpr std::uint64_t memory_bytes_max = std::uint64_t(256) << 20;
+constexpr std::string_view temporary_prefix = "kiln-private-cache-";
 
 }  // namespace
 
@@ -32,16 +31,14 @@ std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options) {
 
 std::shared_ptr<DiskStore> DiskStore::open_temporary(const StoreOptions& options, const std::string& why) {
   if (options.temporary_root.empty()) return nullptr;
-  auto name = options.temporary_root + "/kiln-cache-XXXXXX";
-  if (!::mkdtemp(name.data())) return nullptr;
+  PrivateFolder::remove_left_overs(options.temporary_root, temporary_prefix);
+  auto folder = PrivateFolder::create(options.temporary_root, temporary_prefix);
+  if (!folder) return nullptr;
   auto own = options;
-  own.folder = name;
+  own.folder = folder->path();
   auto store = open(own);
-  if (!store || !(*store)->state_->folder()->writable()) {
-    (void)::rmdir(name.c_str());
-    return nullptr;
-  }
-  (*store)->state_->remove_at_end = true;
+  if (!store || !(*store)->state_->folder()->writable()) return nullptr;
+  (*store)->state_->temporary = std::move(*folder);
   (*store)->state_->fallback_reason = why + "; kernels are kept in a temporary folder until this process ends";
   return std::move(*store);
 }

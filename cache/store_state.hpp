@@ -16,13 +16,13 @@
 #include "cache/disk_store.hpp"
 #include "cache/folder.hpp"
 #include "cache/totals.hpp"
+#include "engine/base/private_folder.hpp"
 
 namespace kiln::cache {
 
 struct DiskStore::State {
   State(StoreOptions options, std::shared_ptr<Folder> folder)
       : options(std::move(options)), folder_now_(std::move(folder)) {}
-  ~State();  // removes the folder when it is a temporary one
 
   std::shared_ptr<Folder> folder();
   // Opens the folder again after somebody removed it; whether there is one to write to now.
@@ -48,9 +48,8 @@ struct DiskStore::State {
   const StoreOptions options;
   Totals totals;
   std::atomic<std::uint64_t> hits{0}, misses{0}, stores{0}, store_failures{0}, evictions{0}, quarantined{0};
-  bool remove_at_end = false;       // set before the store is shared, as is the reason
-  std::string fallback_reason;
-  const pid_t owner = ::getpid();
+  PrivateFolder temporary;          // that the store is in, when that is a temporary one
+  std::string fallback_reason;      // set before the store is shared, as is the folder
 
  private:
   std::mutex mutex_;  // of all below

@@ -29,3 +29,10 @@ if(KILN_NIGHTLY)
   kiln_triton_test(nightly.triton ${KILN_NIGHTLY_SEED})
   set_tests_properties(nightly.triton PROPERTIES LABELS nightly)
 endif()
+
+# Kills at every place and some at random; a seed of its own every night.
+kiln_script(soak.kills tests/soak/kills.py --kills 16 --clients 3 --seed 1)
+if(KILN_NIGHTLY)
+  kiln_script(nightly.kills tests/soak/kills.py --kills 200 --seed ${KILN_NIGHTLY_SEED})
+  set_tests_properties(nightly.kills PROPERTIES LABELS nightly TIMEOUT 3600)
+endif()

@@ -74,6 +74,7 @@ void add_emulate_commands(CLI::App& app, Context& context, int& status);
 void add_capture_commands(CLI::App& app, Context& context, int& status);
 void add_replay_commands(CLI::App& app, Context& context, int& status);
 void add_service_commands(CLI::App& app, Context& context, int& status);
+void add_watch_commands(CLI::App& app, Context& context, int& status);
 void add_toolchain_commands(CLI::App& app, Context& context, int& status);
 void add_doctor_commands(CLI::App& app, Context& context, int& status);
 void add_bench_commands(CLI::App& app, Context& context, int& status);

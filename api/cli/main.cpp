@@ -44,6 +44,7 @@ int run(int argc, char** argv) {
   add_capture_commands(app, context, status);
   add_replay_commands(app, context, status);
   add_service_commands(app, context, status);
+  add_watch_commands(app, context, status);
   add_toolchain_commands(app, context, status);
   add_doctor_commands(app, context, status);
   add_bench_commands(app, context, status);

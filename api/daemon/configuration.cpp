@@ -1,5 +1,8 @@
 #include "api/daemon/configuration.hpp"
 
+#include <grp.h>
+
+#include <charconv>
 #include <filesystem>
 
 #include "cache/disk_store.hpp"
@@ -20,6 +23,17 @@ namespace {
 // Told in `hello` and not settable: the workers' own, whose texts are part of what is stored under a key.
 static_assert(protocol::Limits{}.log_bytes_max == compile::log_bytes_max);
 static_assert(protocol::Limits{}.text_bytes_max == emit::text_bytes_max);
+
+std::optional<gid_t> group_id(const std::string& name) {
+  group entry{};
+  group* found = nullptr;
+  std::vector<char> names(1 << 16);
+  if (::getgrnam_r(name.c_str(), &entry, names.data(), names.size(), &found) == 0 && found) return found->gr_gid;
+  gid_t number = 0;
+  const auto [end, failure] = std::from_chars(name.data(), name.data() + name.size(), number);
+  if (failure != std::errc() || end != name.data() + name.size() || name.empty()) return std::nullopt;
+  return number;
+}
 
 // Reads one setting of config.json into `slot` and notes the source.
 class ConfigReader {
@@ -50,6 +64,16 @@ class ConfigReader {
     }
     slot = std::move(read);
     out_.sources[name] = "config.json";
+    return ok();
+  }
+  // A group by its name or number.
+  Status group() {
+    const Fields fields(root_, "");
+    if (!fields.has("group")) return ok();
+    KILN_TRY(out_.group, fields.text("group"));
+    out_.group_id = group_id(out_.group);
+    if (!out_.group_id) return fields.error("group", "the name or number of a group of this machine");
+    out_.sources["group"] = "config.json";
     return ok();
   }
   Status limits() {
@@ -91,7 +115,7 @@ Status read_config_file(Configuration& out) {
   auto root = protocol::parse_json(text(*bytes), protocol::Limits{});
   if (!root) return std::move(root).error().with("in " + out.config.path);
   const Fields fields(*root, "");
-  auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
+  auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "group", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
                             "workers_max", "compile_deadline_ms", "limits"});
   if (!known) return std::move(known).error().with("in " + out.config.path);
   ConfigReader reader(*root, out);
@@ -101,6 +125,7 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.words("device_host", out.device_host));
     KILN_CHECK(reader.words("device_hip", out.device_hip));
     KILN_CHECK(reader.words("reference", out.reference));
+    KILN_CHECK(reader.group());
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
     KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
     KILN_CHECK(reader.number("idle_exit_s", out.idle_exit_s, 1, 1000000000));
@@ -277,6 +302,7 @@ Json configuration_json(const Configuration& c) {
   add("device_hip", c.device_hip);
   add("emulated_hip", c.emulated_hip);
   add("reference", c.reference);
+  add("group", c.group);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);
   add("idle_exit_s", c.idle_exit_s);

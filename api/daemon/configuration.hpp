@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ struct Configuration {
   std::vector<std::string> worker_hip, worker_host, device_host, device_hip, reference;  // start commands; empty: none
   std::string no_hip;                             // why worker_hip is empty
   std::uint64_t cache_bytes_max = std::uint64_t(5) << 30, cache_entries_max = 100000;
+  std::string group;                              // whose members may use the daemon; "": its own user and root alone
+  std::optional<gid_t> group_id;
   std::int64_t idle_exit_s = 300;                 // of an auto-started daemon
   std::int64_t workers_max = 0;                   // 0: cores
   std::int64_t compile_deadline_ms = 120000;

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "api/daemon/systemd.hpp"
 #include "api/daemon/tuning.hpp"
 #include "api/server/server.hpp"
 
@@ -34,6 +35,26 @@ class Readiness {
   UniqueFd fd_;
 };
 
+// What clients and files say cannot begin a line of the log, nor steer the terminal that shows it.
+std::string one_line(const std::string& text) {
+  std::string out;
+  const auto valid = make_valid_utf8(text);
+  for (std::size_t i = 0; i < valid.size(); ++i) {
+    const auto c = static_cast<unsigned char>(valid[i]);
+    const auto next = i + 1 < valid.size() ? static_cast<unsigned char>(valid[i + 1]) : 0U;
+    const bool c1 = c == 0xc2 && next >= 0x80 && next <= 0x9f;
+    if (c >= 0x20 && c != 0x7f && !c1) {
+      out += valid[i];
+      continue;
+    }
+    char escaped[8];
+    std::snprintf(escaped, sizeof escaped, "\\u%04x", c1 ? next : unsigned(c));
+    out += escaped;
+    if (c1) ++i;
+  }
+  return out;
+}
+
 std::shared_ptr<spdlog::logger> open_log(const DaemonOptions& options, const Configuration& configuration) {
   spdlog::sink_ptr sink;
   if (options.auto_started && !configuration.log.path.empty()) {
@@ -47,7 +68,7 @@ std::shared_ptr<spdlog::logger> open_log(const DaemonOptions& options, const Con
   auto log = std::make_shared<spdlog::logger>("kilnd", std::move(sink));
   log->set_pattern("%Y-%m-%dT%H:%M:%S.%e %P %l %v");
   log->set_level(spdlog::level::from_str(options.log_level));
-  log->flush_on(spdlog::level::info);
+  log->flush_on(spdlog::level::debug);
   return log;
 }
 
@@ -95,15 +116,32 @@ class SignalWatch {
   std::thread thread_;
 };
 
-Result<UniqueFd> bind_socket(const Configuration& configuration, Readiness& ready, UniqueFd& lock) {
-  auto listener = server::listen_unix(configuration.socket, lock);
-  if (!listener) ready.say(listener.error().code == ErrorCode::busy ? "busy" : listener.error().message);
-  return listener;
+// What is served: a socket of our own, which goes with us, or one that was passed.
+struct Place {
+  UniqueFd listener, lock;
+  std::string path;
+  bool passed = false;
+};
+
+Result<Place> take_place(const Configuration& configuration, const Environment& environment) {
+  KILN_TRY(auto passed, passed_socket(environment));
+  if (passed) return Place{std::move(passed->fd), {}, std::move(passed->path), true};
+  Place place;
+  place.path = configuration.socket.path;
+  KILN_TRY(place.listener, server::listen_unix(configuration.socket, place.lock, configuration.group_id));
+  return place;
 }
 
-int serve(const DaemonOptions& options, const Configuration& configuration, UniqueFd listener, Readiness& ready,
-          const std::shared_ptr<spdlog::logger>& log) {
-  auto session = open_session(configuration, [log](const std::string& line) { log->warn("{}", line); });
+// Who is told how the daemon does.
+struct Watchers {
+  Readiness& ready;
+  const Environment& environment;
+  std::shared_ptr<spdlog::logger> log;
+};
+
+int serve(const DaemonOptions& options, const Configuration& configuration, Place place, const Watchers& watchers) {
+  const auto& [ready, environment, log] = watchers;
+  auto session = open_session(configuration, [log = log](const std::string& line) { log->warn("{}", one_line(line)); });
   if (!session) {
     ready.say(session.error().message);
     log->error("{}", to_text(session.error()));
@@ -111,25 +149,36 @@ int serve(const DaemonOptions& options, const Configuration& configuration, Uniq
   }
   server::ServerOptions server_options;
   server_options.limits = configuration.limits;
-  server_options.idle_exit_s = options.idle_exit_s >= 0 ? options.idle_exit_s : options.auto_started ? int(configuration.idle_exit_s) : 0;
-  server_options.log = [log](const std::string& line) { log->info("{}", line); };
-  auto server = server::Server::create(std::move(server_options), std::move(listener));
+  const bool ends_idle = options.auto_started || place.passed;
+  server_options.idle_exit_s = options.idle_exit_s >= 0 ? options.idle_exit_s : ends_idle ? int(configuration.idle_exit_s) : 0;
+  server_options.log = [log = log](const std::string& line) { log->info("{}", one_line(line)); };
+  server_options.group = configuration.group_id;
+  auto server = server::Server::create(std::move(server_options), std::move(place.listener));
   service::ServiceOptions service_options;
   service_options.limits = configuration.limits;
   service_options.build_id = build_id();
   service_options.programs_folder = configuration.programs_folder;
-  service_options.tuner = open_tuner(configuration, *session, [log](const std::string& line) { log->warn("{}", line); });
+  service_options.log = [log = log](service::LogLevel level, const std::string& line) {
+    log->log(level == service::LogLevel::warning ? spdlog::level::warn
+             : level == service::LogLevel::info  ? spdlog::level::info
+                                                 : spdlog::level::debug,
+             "{}", one_line(line));
+  };
+  service_options.logs_requests = log->should_log(spdlog::level::debug);
+  service_options.tuner = open_tuner(configuration, *session, [log = log](const std::string& line) { log->warn("{}", one_line(line)); });
   service_options.shut_down = [&server] { server->stop(stop_grace_ms); };
   service_options.server_stats = [&server] { return server->stats(); };
   auto service = service::Service::create(std::move(service_options), *session);
   server->set_service(*service);
   SignalWatch signals(*server, log);
   const auto stats = (*session)->stats().store;
-  log->info("serving {} (cache {}{})", configuration.socket.path, stats.path.empty() ? "none" : stats.path,
+  log->info("serving {}{} (cache {}{})", place.path, place.passed ? ", a socket that was passed" : "", stats.path.empty() ? "none" : stats.path,
             stats.writable ? "" : ", not writable: " + stats.why_not_writable);
   ready.say("ready");
+  notify_manager(environment, "READY=1\nSTATUS=serving " + place.path);
   server->run();
-  ::unlink(configuration.socket.path.c_str());
+  notify_manager(environment, "STOPPING=1");
+  if (!place.passed) ::unlink(place.path.c_str());
   log->info("ended");
   return 0;
 }
@@ -159,14 +208,15 @@ int run_daemon(const DaemonOptions& options, const Environment& environment) {
     return 1;
   }
   auto log = open_log(options, *configuration);
-  UniqueFd lock;
-  auto listener = bind_socket(*configuration, ready, lock);
-  if (!listener) {
-    const bool lost_race = listener.error().code == ErrorCode::busy && options.auto_started;
-    if (!lost_race) log->error("{}", to_text(listener.error()));
-    return lost_race ? 0 : 1;
+  auto place = take_place(*configuration, environment);
+  if (!place) {
+    const bool busy = place.error().code == ErrorCode::busy;
+    ready.say(busy ? "busy" : place.error().message);
+    if (busy && options.auto_started) return 0;  // another one was faster
+    log->error("{}", to_text(place.error()));
+    return 1;
   }
-  return serve(options, *configuration, std::move(*listener), ready, log);
+  return serve(options, *configuration, std::move(*place), {ready, environment, log});
 }
 
 }  // namespace kiln::daemon

@@ -48,7 +48,7 @@ void Connection::start() {
 void Connection::close(const std::string& reason) {
   if (closed_) return;
   closed_ = true;
-  if (!reason.empty()) owner_.log("connection " + std::to_string(id_) + " (pid " + std::to_string(peer_.pid) + ") closed: " + reason);
+  if (!reason.empty()) owner_.log("c" + std::to_string(id_) + " (pid " + std::to_string(peer_.pid) + ") closed: " + reason);
   boost::system::error_code ignored;
   socket_.close(ignored);
   stall_timer_.cancel();

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/post.hpp>
 #include <cerrno>
@@ -22,9 +23,23 @@ namespace {
 
 constexpr unsigned overflow_uid = 65534;  // what strangers in a user namespace read as
 
-// Only our own user and root are served.
-bool admitted(const ucred& peer) {
+// Our own user and root: they may do everything.
+bool administers(const ucred& peer) {
   return peer.uid == 0 || (peer.uid == ::getuid() && peer.uid != overflow_uid);
+}
+
+// Whether the peer had the group, as its own or a supplementary one, when it connected.
+bool has_group(int socket, const ucred& peer, gid_t group) {
+  if (peer.uid == overflow_uid) return false;
+  if (peer.gid == group) return true;
+  std::vector<gid_t> groups(64);
+  auto size = static_cast<socklen_t>(groups.size() * sizeof(gid_t));
+  while (::getsockopt(socket, SOL_SOCKET, SO_PEERGROUPS, groups.data(), &size) != 0) {
+    if (errno != ERANGE || size <= groups.size() * sizeof(gid_t)) return false;
+    groups.resize(size / sizeof(gid_t));
+  }
+  groups.resize(size / sizeof(gid_t));
+  return std::find(groups.begin(), groups.end(), group) != groups.end();
 }
 
 class AsioServer final : public Server, public ConnectionOwner {
@@ -83,14 +98,17 @@ class AsioServer final : public Server, public ConnectionOwner {
   void admit(Connection::Socket socket) {
     ucred peer{};
     socklen_t size = sizeof peer;
-    if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || !admitted(peer)) {
+    const bool known = ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    const bool administrator = known && administers(peer);
+    if (!administrator && !(known && options_.group && has_group(socket.native_handle(), peer, *options_.group))) {
       ++connections_refused_;
-      return log("connection refused: uid " + std::to_string(peer.uid) + " is not ours");
+      return log("connection refused: uid " + std::to_string(peer.uid) + " is not ours" +
+                 (options_.group ? " and not of group " + std::to_string(*options_.group) : ""));
     }
     if (connections_.size() >= options_.limits.connections_max) return refuse_full(socket);
     full_ = false;
     const auto id = ++next_id_;
-    auto connection = std::make_shared<Connection>(std::move(socket), id, service::Peer{peer.pid, peer.uid, true},
+    auto connection = std::make_shared<Connection>(std::move(socket), id, service::Peer{peer.pid, peer.uid, administrator},
                                                    options_.limits, *service_, *this);
     connections_.emplace(id, connection);
     connections_now_ = connections_.size();
@@ -193,14 +211,14 @@ std::unique_ptr<Server> Server::create(ServerOptions options, UniqueFd listener)
   return std::make_unique<AsioServer>(std::move(options), std::move(listener));
 }
 
-Result<UniqueFd> listen_unix(const LocatedPath& located, UniqueFd& lock) {
+Result<UniqueFd> listen_unix(const LocatedPath& located, UniqueFd& lock, std::optional<gid_t> group) {
   const std::string& path = located.path;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path)
     return Error(ErrorCode::invalid_argument, "the socket path is over " + std::to_string(sizeof address.sun_path - 1) + " bytes: " + path);
   std::memcpy(address.sun_path, path.c_str(), path.size() + 1);
-  KILN_CHECK(prepare_socket_folder(located, ::getuid()));
+  KILN_CHECK(group ? prepare_group_folder(located, ::getuid(), *group) : prepare_socket_folder(located, ::getuid()));
   lock = UniqueFd(::open((path + ".lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!lock) return errno_error(errno, "open " + path + ".lock");
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0)
@@ -212,11 +230,13 @@ Result<UniqueFd> listen_unix(const LocatedPath& located, UniqueFd& lock) {
     if (!S_ISSOCK(info.st_mode)) return Error(ErrorCode::permission_denied, path + " exists and is no socket");
     ::unlink(path.c_str());
   }
-  const auto mask = ::umask(0177);
+  const auto mask = ::umask(group ? 0117 : 0177);
   const int bound = ::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address);
   const int bind_error = errno;
   ::umask(mask);
   if (bound != 0) return errno_error(bind_error, "bind " + path);
+  if (group && ::lchown(path.c_str(), uid_t(-1), *group) != 0)
+    return errno_error(errno, "give " + path + " to group " + std::to_string(*group));
   if (::listen(listener.get(), 512) != 0) return errno_error(errno, "listen on " + path);
   return listener;
 }

@@ -1,8 +1,11 @@
 // The socket side: accepts, reads lines and descriptors, hands requests to the service, writes replies. One thread runs it.
 #pragma once
 
+#include <sys/types.h>
+
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/protocol/limits.hpp"
@@ -14,6 +17,7 @@ namespace kiln::server {
 
 struct ServerOptions {
   protocol::Limits limits;
+  std::optional<gid_t> group;                     // whose members are served too, as no administrators
   int idle_exit_s = 0;                            // end after so long without a connection; 0: never
   std::function<void(const std::string&)> log;    // one line, thread-safe
 };
@@ -31,8 +35,8 @@ class Server {
   virtual protocol::Json stats() = 0;
 };
 
-// Binds the path: folder 0700 and ours (prepare_socket_folder), a lock held for life, a stale socket removed.
-// `lock` receives the lock's descriptor. Another live daemon: busy.
-Result<UniqueFd> listen_unix(const LocatedPath& path, UniqueFd& lock);
+// Binds the path: folder 0700 and ours (prepare_socket_folder), or 0750 and the group's (prepare_group_folder), a lock
+// held for life, a stale socket removed. `lock` receives the lock's descriptor. Another live daemon: busy.
+Result<UniqueFd> listen_unix(const LocatedPath& path, UniqueFd& lock, std::optional<gid_t> group = std::nullopt);
 
 }  // namespace kiln::server

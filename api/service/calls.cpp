@@ -1,5 +1,6 @@
 // One call's life: its answer, its stop, and its place in its connection's order.
 #include <algorithm>
+#include <cstdio>
 
 #include "api/service/state.hpp"
 
@@ -14,14 +15,61 @@ Error stopped(ErrorCode why) {
   return Error(why, "the request was not done at its deadline", true);
 }
 
+// Whether an error tells of trouble here, and not of the request.
+bool is_ours(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::internal:
+    case ErrorCode::io_error:
+    case ErrorCode::disk_full:
+    case ErrorCode::corrupt:
+    case ErrorCode::worker_died:
+    case ErrorCode::no_compiler:
+    case ErrorCode::device_lost:
+    case ErrorCode::out_of_memory: return true;
+    default: return false;
+  }
+}
+
 }  // namespace
 
 ActiveCall::~ActiveCall() {
   if (!answered_) answer(Error(ErrorCode::internal, "the request ended without an answer"));
 }
 
+double ActiveCall::age_ms() const {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
+}
+
+void ActiveCall::progress(Json value) {
+  if (const auto stage = value.find("stage"); stage != value.end()) {
+    const std::lock_guard lock(stage_mutex_);
+    stage_ = stage->get<std::string>();
+  }
+  call.progress(std::move(value));
+}
+
+std::string ActiveCall::stage() const {
+  const std::lock_guard lock(stage_mutex_);
+  return stage_;
+}
+
+// What the daemon itself had trouble with is always worth a line; the rest where every request is logged.
+void ActiveCall::log_answer(const Reply& reply) const {
+  const auto& log = state.options.log;
+  const bool ours = !reply.result && is_ours(reply.result.error().code);
+  if (!log || (!ours && !state.options.logs_requests)) return;
+  char took[32];
+  std::snprintf(took, sizeof took, "%.3f ms", age_ms());
+  auto line = name() + " (pid " + std::to_string(connection->peer.pid) + ") " + call.request.method.substr(0, 100);
+  if (const auto subject = subject_of(params()); !subject.empty()) line += " " + subject;
+  line += reply.result ? std::string(" answered in ") + took : std::string(" failed in ") + took + ": " +
+          error_name(reply.result.error().code) + ", " + reply.result.error().message;
+  log(ours ? LogLevel::warning : LogLevel::debug, line);
+}
+
 void ActiveCall::answer(Reply reply) {
   if (answered_.exchange(true)) return;
+  log_answer(reply);
   if (const auto entry = deadline_entry_.load()) state.deadlines.remove(entry);
   call.fds.clear();   // the call may be held for long: by a launch that runs on, by a stream's order
   {

@@ -124,7 +124,7 @@ void stream_cancel(const CallPtr& call) {
     // A released one goes when its last request has ended, which may be a moment after its answer.
     known = found != call->connection->streams.end() && !(found->second.released && found->second.running.empty());
     if (known)
-      for (const auto& [number, stop] : found->second.running) stops.push_back(stop);
+      for (const auto& [number, launch] : found->second.running) stops.push_back(launch.stop);
   }
   if (!known) return call->answer(Error(ErrorCode::not_found, "this connection has no stream " + std::to_string(*id)));
   for (const auto& stop : stops) stop();

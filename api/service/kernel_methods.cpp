@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "api/service/report.hpp"
 #include "api/service/state.hpp"
@@ -129,7 +130,7 @@ void prepared(const std::shared_ptr<Preparation>& all, std::size_t index, Result
     all->results[index] = std::move(entry);
   }
   const auto done = ++all->done;
-  all->call->call.progress({{"stage", "prepare"}, {"done", done}, {"total", all->total}, {"fraction", double(done) / double(all->total)}});
+  all->call->progress({{"stage", "prepare"}, {"done", done}, {"total", all->total}, {"fraction", double(done) / double(all->total)}});
   release_share(*all);
 }
 
@@ -199,7 +200,7 @@ Result<jit::CompileRequest> read_compile_request(const CallPtr& call) {
   KILN_TRY(auto request, compile_request(call, call->params(), "/params"));
   std::weak_ptr<ActiveCall> weak = call;
   request.progress = [weak](const std::string& stage, double fraction) {
-    if (const auto alive = weak.lock()) alive->call.progress({{"stage", stage}, {"fraction", fraction}});
+    if (const auto alive = weak.lock()) alive->progress({{"stage", stage}, {"fraction", fraction}});
   };
   return request;
 }
@@ -226,7 +227,25 @@ Result<jit::CompileRequest> compile_request(const CallPtr& call, const Json& par
   return request;
 }
 
-void compile_tuned(const CallPtr& call, const Json& params, jit::CompileRequest request, CompiledFrom done) {
+namespace {
+
+// A compile is worth a line: who asked for what, and how long it took.
+void log_compiled(const ActiveCall& call, const Result<jit::CompileOutcome>& outcome) {
+  const auto& log = call.state.options.log;
+  if (!log || !outcome || outcome->origin != "compiled") return;
+  const auto& kernel = *outcome->kernel;
+  log(LogLevel::info, call.name() + " compiled " + kernel.metadata.program + " for " + kernel.metadata.target + " in " +
+                          std::to_string(std::llround(outcome->total_ms)) + " ms, key " + kernel.key.hex() +
+                          (outcome->stored ? "" : "; not stored: " + outcome->why_not_stored));
+}
+
+}  // namespace
+
+void compile_tuned(const CallPtr& call, const Json& params, jit::CompileRequest request, CompiledFrom told) {
+  const CompiledFrom done = [call, told = std::move(told)](Result<jit::CompileOutcome> outcome, auto source) {
+    log_compiled(*call, outcome);
+    told(std::move(outcome), std::move(source));
+  };
   auto used = record_for(call, params, request);
   if (!used) return done(std::move(used).error(), nullptr);
   auto plain = source_of(request, {});

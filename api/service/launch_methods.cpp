@@ -96,7 +96,8 @@ void watch_enqueued(const JobPtr& job, const std::function<void()>& stop) {
   {
     std::lock_guard lock(state.mutex);
     if (job->finished) return;
-    job->call->connection->streams.at(job->stream).running[job->call->number] = stop;
+    job->call->connection->streams.at(job->stream).running[job->call->number] = {
+        stop, job->kernel->metadata.program, job->device_name, std::chrono::steady_clock::now()};
     gone = job->call->connection->gone;
   }
   if (gone) return stop();

@@ -196,6 +196,7 @@ class ServiceImpl final : public Service {
       draining = state_.draining;
       ++state_.running;
       ++state_.requests;
+      ++connection.requests;
       const auto number = state_.call_next++;
       const auto token = call.cancel;
       active = std::make_shared<ActiveCall>(state_, std::move(call), it->second, number);
@@ -265,7 +266,7 @@ class ServiceImpl final : public Service {
   // Launches that were answered when they were enqueued; with the lock held.
   static void add_enqueued(const ConnectionState& connection, std::vector<std::function<void()>>& stops) {
     for (const auto& [id, stream] : connection.streams)
-      for (const auto& [number, stop] : stream.running) stops.push_back(stop);
+      for (const auto& [number, launch] : stream.running) stops.push_back(launch.stop);
   }
 
   // Unknown and missing parameters by the method's own table, the one that rpc.discover shows.
@@ -294,6 +295,10 @@ class ServiceImpl final : public Service {
 };
 
 }  // namespace
+
+std::string request_name(ConnectionId connection, std::uint64_t number) {
+  return "c" + std::to_string(connection) + ".r" + std::to_string(number);
+}
 
 std::unique_ptr<Service> Service::create(ServiceOptions options, std::shared_ptr<jit::Session> session) {
   return std::make_unique<ServiceImpl>(std::move(options), std::move(session));

@@ -45,6 +45,13 @@ struct Call {
   bool takes_text = false;     // whether `reply` understands Reply::text
 };
 
+// debug: every request; info: compiles; warning: what is no client's mistake.
+enum class LogLevel : std::uint8_t { debug, info, warning };
+// A line of the log, without its time; any thread.
+using Log = std::function<void(LogLevel, const std::string&)>;
+// How logs and lists call a request: "c12.r345". Connections and requests are numbered for the life of the service.
+std::string request_name(ConnectionId connection, std::uint64_t number);
+
 struct ServiceOptions {
   protocol::Limits limits;
   std::string build_id;
@@ -52,6 +59,8 @@ struct ServiceOptions {
   std::function<void()> shut_down;         // what the method `shutdown` does
   std::shared_ptr<Tuner> tuner;            // null: nothing is tuned, and no record is used
   std::function<protocol::Json()> server_stats;  // connections and such, for engine.stats; may be null
+  Log log;                                 // may be null
+  bool logs_requests = false;              // whether lines of level debug are wanted
 };
 
 class Service {

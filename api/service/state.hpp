@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <map>
@@ -107,7 +108,12 @@ struct StreamState {
   bool taken = false;                                         // the front one has the turn
   std::uint64_t ahead = 0;                                    // launches that have given their turns on and are not done
   // Launches that were answered when they were enqueued: how they are stopped, by ActiveCall::number; the first that failed.
-  std::map<std::uint64_t, std::function<void()>> running;
+  struct Enqueued {
+    std::function<void()> stop;
+    std::string kernel, device;
+    std::chrono::steady_clock::time_point began;
+  };
+  std::map<std::uint64_t, Enqueued> running;
   std::optional<Error> error;
   protocol::Json printed;                                     // by those launches, not told yet; null: nothing
   bool released = false;                                      // goes with its last job
@@ -123,6 +129,8 @@ struct StreamState {
 struct ConnectionState {
   ConnectionId id = 0;
   Peer peer;
+  const std::chrono::steady_clock::time_point began = std::chrono::steady_clock::now();
+  std::uint64_t requests = 0;
   bool gone = false;
   std::map<std::uint64_t, std::shared_ptr<Buffer>> buffers;
   std::uint64_t buffer_next = 1;
@@ -181,6 +189,11 @@ struct ActiveCall {
   void answer(Reply reply);
   void answer_text(std::string json, std::vector<UniqueFd> fds = {});
   [[nodiscard]] const protocol::Json& params() const { return call.request.params; }
+  [[nodiscard]] std::string name() const { return request_name(connection->id, number); }
+  [[nodiscard]] double age_ms() const;
+  // Tells the client; `stage` of the value is what lists of requests show.
+  void progress(protocol::Json value);
+  [[nodiscard]] std::string stage() const;   // the last one told; "" for none
   // From waiting to working: from now on only the work's own end answers. False: it was answered while it waited.
   [[nodiscard]] bool begin_work();
   // How the work is stopped, at once if the call was stopped already.
@@ -205,6 +218,10 @@ struct ActiveCall {
 
  private:
   static void watch_deadline(const CallPtr& call);
+  void log_answer(const Reply& reply) const;
+  const std::chrono::steady_clock::time_point began_ = std::chrono::steady_clock::now();
+  mutable std::mutex stage_mutex_;
+  std::string stage_;
   std::atomic<bool> answered_{false};
   std::atomic<std::uint64_t> deadline_entry_{0};  // in the deadline watch
 };
@@ -310,6 +327,10 @@ void program_list(const CallPtr& call);
 void program_show(const CallPtr& call);
 void device_list(const CallPtr& call);
 void engine_stats(const CallPtr& call);
+// connection_methods.cpp
+void engine_connections(const CallPtr& call);
+// What the request is about, in words for people: "gemm for gfx942".
+std::string subject_of(const protocol::Json& params);
 void cache_stats(const CallPtr& call);
 void cache_list(const CallPtr& call);
 void cache_verify(const CallPtr& call);

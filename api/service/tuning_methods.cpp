@@ -215,7 +215,7 @@ Result<jit::TuneRequest> read_tune(const CallPtr& call) {
     if (!alive) return;
     Json value{{"stage", progress.stage}, {"done", progress.done}, {"total", progress.total}};
     if (!progress.best.empty()) value["best"] = {{"name", progress.best}, {"ratio", progress.best_ratio}};
-    alive->call.progress(std::move(value));
+    alive->progress(std::move(value));
   };
   return request;
 }

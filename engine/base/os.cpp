@@ -19,13 +19,16 @@ enum class Call : std::uint8_t {
   openat, close, read, pread, write, pwrite, fsync, ftruncate, fstat, fstatat, fstatfs, renameat, linkat, unlinkat,
   mkdirat, readlinkat, fchmod, futimens, flock, set_ofd_lock, get_ofd_lock, fdopendir, readdir, memfd_create, add_seals,
   duplicate, mmap, munmap,
-  socketpair, pipe2, sendmsg, recvmsg, poll, any
+  socketpair, pipe2, sendmsg, recvmsg, poll, any,
+  place  // the first of the places, which stand behind the calls
 };
-constexpr std::array<std::string_view, static_cast<int>(Call::any) + 1> call_names = {
+constexpr int places = static_cast<int>(Place::eviction) + 1;
+constexpr std::array<std::string_view, static_cast<int>(Call::place) + places> call_names = {
     "openat", "close", "read", "pread", "write", "pwrite", "fsync", "ftruncate", "fstat", "fstatat", "fstatfs",
     "renameat", "linkat", "unlinkat", "mkdirat", "readlinkat", "fchmod", "futimens", "flock", "set_ofd_lock",
     "get_ofd_lock", "fdopendir", "readdir", "memfd_create", "add_seals", "duplicate", "mmap", "munmap", "socketpair",
-    "pipe2", "sendmsg", "recvmsg", "poll", "any"};
+    "pipe2", "sendmsg", "recvmsg", "poll", "any",
+    "compile", "entry_write", "before_rename", "after_rename", "launch", "eviction"};
 
 // Lock-free, so that a forked child may pass through it.
 struct Slot {
@@ -47,6 +50,7 @@ Outcome pass(Slot& slot) {
   if (left != 1 && !(left < 1 && slot.and_after.load())) return Outcome::go;
   switch (slot.action.load()) {
     case FailAction::kill: ::kill(::getpid(), SIGKILL); break;
+    case FailAction::stop: ::kill(::getpid(), SIGSTOP); return Outcome::go;
     case FailAction::cut_short: return Outcome::cut_short;
     case FailAction::fail: break;
   }
@@ -113,6 +117,7 @@ Result<Parsed> parse_one(std::string_view item) {
   const auto [end, failure] = std::from_chars(count.data(), count.data() + count.size(), parsed.nth);
   if (failure != std::errc() || end != count.data() + count.size() || find_call(parsed.call) < 0) return wrong;
   if (item == "KILL") return parsed.action = FailAction::kill, parsed;
+  if (item == "STOP") return parsed.action = FailAction::stop, parsed;
   if (item == "SHORT") return parsed.action = FailAction::cut_short, parsed;
   for (const auto& known : errno_names)
     if (known.name == item) return parsed.error_number = known.number, parsed;
@@ -124,6 +129,9 @@ Result<Parsed> parse_one(std::string_view item) {
 Status arm_failpoint(std::string_view call, std::uint64_t nth, int error_number, bool and_after, FailAction action) {
   const int index = find_call(call);
   if (index < 0) return Error(ErrorCode::invalid_argument, "no call is named '" + std::string(call) + "'");
+  const bool dies = action == FailAction::kill || action == FailAction::stop;
+  if (index >= static_cast<int>(Call::place) && nth > 0 && !dies)
+    return Error(ErrorCode::invalid_argument, "the place '" + std::string(call) + "' takes KILL or STOP alone");
   auto& slot = slots[index];
   slot.on.store(false);
   slot.error_number.store(error_number);
@@ -158,6 +166,11 @@ std::uint64_t counted_calls(std::string_view call) {
 
 Failpoint::Failpoint(std::string_view call, std::uint64_t nth, int error_number, bool and_after, FailAction action) {
   KILN_ASSERT(arm_failpoint(call, nth, error_number, and_after, action).has_value());
+}
+
+void reach(Place place) {
+  if (!armed.load(std::memory_order_relaxed)) [[likely]] return;
+  (void)pass(slots[static_cast<int>(Call::place) + static_cast<int>(place)]);
 }
 
 int openat(int folder, const char* path, int flags, mode_t mode) {

@@ -2,7 +2,7 @@
 // same arguments, -1 and errno on failure; calls that a signal interrupted are repeated. Any thread.
 //
 // Failpoints are compiled in: the n-th call of a kind can be made to fail with a given errno, to be cut short, or to
-// kill the process. Off, they cost one relaxed load a call. Programs arm them from KILN_FAILPOINTS (paths.hpp reads
+// kill or stop the process; so can the n-th passing of a place. Off, they cost one relaxed load a call. Programs arm them from KILN_FAILPOINTS (paths.hpp reads
 // it), tests through Failpoint.
 #pragma once
 
@@ -56,13 +56,19 @@ ssize_t sendmsg(int fd, const struct msghdr* message, int flags);
 ssize_t recvmsg(int fd, struct msghdr* message, int flags);
 int poll(struct pollfd* fds, nfds_t count, int timeout_ms);  // EINTR is given back: the caller knows its deadline
 
-enum class FailAction : std::uint8_t { fail, cut_short, kill };  // cut_short: half of a read or write is done
+// Places in the work that are worth dying at: a worker is about to compile; an entry of the cache is written and not yet
+// durable, is durable, has its name; a device process is about to launch; an entry is about to be evicted.
+enum class Place : std::uint8_t { compile, entry_write, before_rename, after_rename, launch, eviction };
+void reach(Place place);
+
+// cut_short: half of a read or write is done. kill, stop: by SIGKILL, SIGSTOP; a place takes these alone.
+enum class FailAction : std::uint8_t { fail, cut_short, kill, stop };
 
 // Arms "the nth call of `call` from now" (1 is the next); with `and_after`, all later ones too. `call` is a name above,
-// or "any", which counts every call. One failpoint a name; arming again replaces it. Unknown names: invalid_argument.
+// a place's too, or "any", which counts every call. One failpoint a name; arming again replaces it. Unknown names: invalid_argument.
 Status arm_failpoint(std::string_view call, std::uint64_t nth, int error_number, bool and_after = false,
                      FailAction action = FailAction::fail);
-// "write:3:ENOSPC,fsync:1+:EIO,renameat:2:KILL,pwrite:1:SHORT": name, nth ("+": and after), errno name, KILL or SHORT.
+// "write:3:ENOSPC,fsync:1+:EIO,launch:2:STOP,pwrite:1:SHORT": name, nth ("+": and after), errno name, KILL, STOP, SHORT.
 // "" arms nothing. A malformed text arms nothing and is invalid_argument.
 Status arm_failpoints(std::string_view text);
 void disarm_failpoints();

@@ -1,6 +1,7 @@
 #include "engine/base/paths.hpp"
 
 #include <pwd.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -118,6 +119,11 @@ Result<Environment> process_environment() {
   return environment;
 }
 
+Status arm_failpoints_of_environment() {
+  const char* text = ::getenv("KILN_FAILPOINTS");
+  return os::arm_failpoints(text ? text : "");
+}
+
 Result<LocatedPath> socket_path(const Environment& environment) {
   LocatedPath socket{"/tmp/kiln-" + std::to_string(environment.uid) + "/kiln.sock", "uid"};
   if (!environment.kiln_socket.empty()) socket = {environment.kiln_socket, "KILN_SOCKET"};
@@ -179,6 +185,27 @@ Status prepare_socket_folder(const LocatedPath& socket, uid_t uid) {
     return refused(folder, "belongs to user " + std::to_string(status.st_uid));
   if ((status.st_mode & 022) && !(status.st_mode & S_ISVTX))
     return refused(folder, "has mode " + octal(status.st_mode) + ": others may write there");
+  return {};
+}
+
+Status prepare_group_folder(const LocatedPath& socket, uid_t uid, gid_t group) {
+  if (socket.source == "uid" || socket.source == "XDG_RUNTIME_DIR")
+    return Error(ErrorCode::invalid_argument,
+                 "a daemon for a group needs a folder that its members reach, as --socket /run/kiln/kiln.sock or "
+                 "KILN_SOCKET name it; " + socket.path + " is this user's own");
+  const auto folder = parent_of(socket.path);
+  if (os::mkdirat(AT_FDCWD, folder.c_str(), 0700) == 0) {
+    if (::lchown(folder.c_str(), uid_t(-1), group) != 0 || ::chmod(folder.c_str(), 0750) != 0)
+      return errno_error(errno, "give " + folder + " to group " + std::to_string(group));
+  } else if (errno != EEXIST) {
+    return errno_error(errno, "cannot create " + folder);
+  }
+  KILN_TRY(const auto status, stat_folder(folder));
+  if (status.st_uid != uid && status.st_uid != 0)
+    return refused(folder, "belongs to user " + std::to_string(status.st_uid));
+  if (status.st_gid != group || (status.st_mode & 037) != 010)
+    return refused(folder, "has group " + std::to_string(status.st_gid) + " and mode " + octal(status.st_mode) +
+                               ", it must have group " + std::to_string(group) + " and 0750");
   return {};
 }
 

@@ -30,6 +30,8 @@ Environment read_environment(const std::function<const char*(const char*)>& gett
                              const std::string& folder);
 // This process's. Called once, at the start of main (and by the library's first session); arms KILN_FAILPOINTS.
 Result<Environment> process_environment();
+// For processes that read nothing else of theirs: arms KILN_FAILPOINTS.
+Status arm_failpoints_of_environment();
 
 // A path and the variable or rule that decided it: {"/run/user/1/kiln/kiln.sock", "XDG_RUNTIME_DIR"}.
 struct LocatedPath {
@@ -61,6 +63,10 @@ Status check_private_folder(const std::string& folder, uid_t uid);
 // that the user names ($KILN_SOCKET, a flag) is created 0700 when it is missing and otherwise must be ours or root's and, unless sticky,
 // writable by nobody else.
 Status prepare_socket_folder(const LocatedPath& socket, uid_t uid);
+// The same for a socket that members of `group` may use: its folder is created 0750 when it is missing, and must be ours
+// or root's, the group's, and open to nobody else. Errors: permission_denied with what is wrong; invalid_argument for a
+// default place, which others never reach.
+Status prepare_group_folder(const LocatedPath& socket, uid_t uid, gid_t group);
 // Creates `folder` and its missing parents, each with `mode`. Existing ones are left alone.
 Status make_folders(const std::string& folder, mode_t mode = 0700);
 

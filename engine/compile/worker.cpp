@@ -1,7 +1,6 @@
 #include "engine/compile/worker.hpp"
 
 #include <signal.h>
-#include <sys/file.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -15,8 +14,6 @@
 namespace kiln::compile {
 namespace {
 
-constexpr std::string_view folder_prefix = "kiln-worker-";
-constexpr auto left_over_age = std::chrono::seconds(60);  // younger ones may be between mkdtemp and flock
 constexpr int poll_ms = 20;                               // how late a cancellation, a deadline or a cap may be noticed
 constexpr auto start_limit = std::chrono::seconds(60);
 constexpr auto frame_limit = std::chrono::seconds(20);    // from an answer's first byte to its last
@@ -45,47 +42,6 @@ std::vector<std::string> scrubbed_environment(const std::vector<std::string>& al
   }
   std::sort(kept.begin(), kept.end());
   return kept;
-}
-
-Result<PrivateFolder> PrivateFolder::create(const std::string& parent) {
-  std::string path = parent + "/" + std::string(folder_prefix) + "XXXXXX";
-  if (!::mkdtemp(path.data())) return errno_error(errno, "cannot make a temporary folder in " + parent);
-  PrivateFolder folder;
-  folder.path_ = path;
-  folder.lock_.reset(os::openat(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.lock_) (void)os::flock(folder.lock_.get(), LOCK_EX | LOCK_NB);  // without locks: left-overs stay, no harm
-  return folder;
-}
-
-void PrivateFolder::remove_left_overs(const std::string& parent) {
-  std::error_code error;
-  for (auto it = std::filesystem::directory_iterator(parent, error);
-       !error && it != std::filesystem::directory_iterator(); it.increment(error)) {
-    if (!it->path().filename().string().starts_with(folder_prefix)) continue;
-    UniqueFd lock(os::openat(AT_FDCWD, it->path().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW));
-    struct stat status {};
-    if (!lock || os::fstat(lock.get(), &status) != 0 || status.st_uid != ::geteuid()) continue;
-    const auto age = std::chrono::system_clock::now() - std::chrono::system_clock::from_time_t(status.st_ctim.tv_sec);
-    if (age < left_over_age || os::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    std::error_code ignored;
-    std::filesystem::remove_all(it->path(), ignored);
-  }
-}
-
-PrivateFolder& PrivateFolder::operator=(PrivateFolder&& other) noexcept {
-  if (this != &other) {
-    remove();
-    path_ = std::exchange(other.path_, {});
-    lock_ = std::move(other.lock_);
-  }
-  return *this;
-}
-
-void PrivateFolder::remove() {
-  if (path_.empty()) return;
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-  path_.clear();
 }
 
 std::optional<Error> lacks_room(const std::string& folder, std::uint64_t bytes) {
@@ -118,7 +74,7 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, cons
                                              ? "no compile worker for " + command.family + " targets"
                                              : command.why_absent);
   std::unique_ptr<Worker> worker(new Worker(command, options));
-  auto folder = PrivateFolder::create(options.temporary_folder);
+  auto folder = PrivateFolder::create(options.temporary_folder, worker_folder_prefix);
   if (!folder && folder.error().code == ErrorCode::disk_full) return std::move(folder).error();
   if (!folder) return refuse(folder.error());
   worker->folder_ = std::move(*folder);

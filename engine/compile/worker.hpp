@@ -6,31 +6,14 @@
 #include <string>
 
 #include "engine/base/channel.hpp"
+#include "engine/base/private_folder.hpp"
 #include "engine/base/process.hpp"
 #include "engine/compile/worker_pool.hpp"
 #include "engine/compile/worker_protocol.hpp"
 
 namespace kiln::compile {
 
-// A folder of this process alone, removed with everything in it when destroyed. A lock on it tells others that it is
-// used.
-class PrivateFolder {
- public:
-  static Result<PrivateFolder> create(const std::string& parent);
-  // Removes folders in `parent` that processes of ours left behind when they were killed.
-  static void remove_left_overs(const std::string& parent);
-  PrivateFolder() = default;
-  PrivateFolder(PrivateFolder&& other) noexcept
-      : path_(std::exchange(other.path_, {})), lock_(std::move(other.lock_)) {}
-  PrivateFolder& operator=(PrivateFolder&& other) noexcept;
-  ~PrivateFolder() { remove(); }
-  [[nodiscard]] const std::string& path() const { return path_; }
-
- private:
-  void remove();
-  std::string path_;
-  UniqueFd lock_;
-};
+inline constexpr std::string_view worker_folder_prefix = "kiln-worker-";  // of workers' private folders
 
 // What may end the wait for a worker's answer.
 struct Watch {

@@ -10,6 +10,7 @@
 
 #include "engine/base/channel.hpp"
 #include "engine/base/os.hpp"
+#include "engine/base/paths.hpp"
 #include "engine/compile/compiler.hpp"
 #include "engine/compile/worker_protocol.hpp"
 
@@ -75,6 +76,7 @@ Result<Compiled> serve_compile(Compiler& compiler, const WorkerOptions& options,
   KILN_CHECK(log_compile(options.compile_log, order.key_hex));
   const auto deadline = order.left_ms < 0 ? Deadline() : Deadline::after(std::chrono::milliseconds(order.left_ms));
   Budget budget(budget_units, deadline);
+  os::reach(os::Place::compile);
   return compiler.compile(program, target, budget);
 }
 
@@ -178,6 +180,10 @@ int worker_main(int argc, char** argv, const CompilerFactory& factory) {
   if (invocation->mode == Mode::version) {
     std::printf("kiln compile worker, protocol %u\n", worker_protocol_version);
     return 0;
+  }
+  if (auto armed = arm_failpoints_of_environment(); !armed) {
+    std::fprintf(stderr, "%s\n", to_text(armed.error()).c_str());
+    return 2;
   }
   try {
     return invocation->mode == Mode::check ? check(*invocation, factory) : serve(invocation->options, factory);

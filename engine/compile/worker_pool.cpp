@@ -112,7 +112,7 @@ class Pool final : public WorkerPool {
  public:
   explicit Pool(PoolOptions options)
       : options_(std::move(options)), slots_(static_cast<std::size_t>(workers_allowed(options_))) {
-    PrivateFolder::remove_left_overs(options_.temporary_folder);
+    PrivateFolder::remove_left_overs(options_.temporary_folder, worker_folder_prefix);
   }
   ~Pool() override;
   void compile(const bound::Program& program, const std::string& key_hex, std::uint64_t owner, Deadline deadline,

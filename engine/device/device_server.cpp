@@ -15,6 +15,8 @@
 
 #include "engine/base/channel.hpp"
 #include "engine/base/error_encoding.hpp"
+#include "engine/base/os.hpp"
+#include "engine/base/paths.hpp"
 #include "engine/device/device.hpp"
 #include "engine/device/device_protocol.hpp"
 
@@ -301,6 +303,7 @@ void Server::launch(LaunchOrder order) {
       w.u64(id);
       (void)send(DeviceFrame::enqueued, w.data());
     };
+  os::reach(os::Place::launch);
   const auto local = device_->launch(*kernel, std::move(order.arguments), std::move(order.settings),
                                      [this, id](Result<LaunchReport> report) { launched(id, std::move(report)); });
   const std::lock_guard lock(mutex_);
@@ -401,6 +404,7 @@ int device_main(int argc, char** argv, const LocalDeviceFactory& factory) {
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);
   auto device = factory(std::vector<std::string>(argv + std::min(argc, 1), argv + argc));
+  if (auto armed = arm_failpoints_of_environment(); !armed) device = std::move(armed).error();
   if (!device) {
     Writer w;
     write_error(w, device.error());

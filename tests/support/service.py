@@ -33,9 +33,9 @@ def until(condition, seconds=30.0, what="the condition"):
 class Service:
     """A running kilnd. Use as a context manager."""
 
-    def __init__(self, *arguments, cache=None, config=None, environment=None):
+    def __init__(self, *arguments, cache=None, config=None, environment=None, socket=None):
         self.folder = tempfile.mkdtemp(prefix="kiln-test-")
-        self.socket = os.path.join(self.folder, "run", "kiln.sock")
+        self.socket = socket or os.path.join(self.folder, "run", "kiln.sock")
         self.cache = cache or os.path.join(self.folder, "cache")
         self.environment = dict(os.environ, XDG_CONFIG_HOME=os.path.join(self.folder, "config"),
                                 XDG_STATE_HOME=os.path.join(self.folder, "state"), **(environment or {}))
@@ -58,6 +58,7 @@ class Service:
         with os.fdopen(reading) as ready:
             said = ready.readline().strip()
         if said != "ready":
+            self.process.wait()
             raise AssertionError("kilnd did not start: %r\n%s" % (said, self.log()))
 
     def log(self):

@@ -62,6 +62,22 @@ def default_socket() -> str:
     return "/tmp/kiln-%d/kiln.sock" % os.geteuid()
 
 
+def _vouched_for(path: str, uid: int) -> bool:
+    """Whether only root and ``uid`` can have put a socket at ``path``: every folder on the way is theirs, and nobody else
+    may write there."""
+    try:
+        folder = os.path.realpath(os.path.dirname(path), strict=True)
+        while True:
+            status = os.lstat(folder)
+            if status.st_uid not in (0, uid) or status.st_mode & 0o022:
+                return False
+            if folder == os.path.dirname(folder):
+                return True
+            folder = os.path.dirname(folder)
+    except (OSError, TypeError):
+        return False
+
+
 class Registration:
     """Memory that the daemon knows by ``id``. The descriptor stays ours, so that the next daemon can be given the same memory.
 
@@ -285,9 +301,10 @@ class Connection:
             except BaseException:
                 sock.close()
                 raise
-            if uid not in (os.geteuid(), 0):
+            if uid not in (os.geteuid(), 0) and not _vouched_for(self.path, uid):
                 sock.close()
-                raise PermissionDenied("the daemon on %s belongs to another user (uid %d)" % (self.path, uid))
+                raise PermissionDenied("the daemon on %s belongs to another user (uid %d), and not root and that user "
+                                       "alone can have put it there" % (self.path, uid))
             return sock
 
     def _exchange(self, method: str, params: Dict[str, Any], fds: Sequence[int] = (),

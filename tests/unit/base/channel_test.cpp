@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -196,6 +198,27 @@ TEST(Failpoints, nth_and_after) {
   EXPECT_EQ(os::fsync(fd->get()), 0);
   os::disarm_failpoints();
   EXPECT_EQ(os::fsync(fd->get()), 0);
+}
+
+TEST(Failpoints, a_process_stops_at_a_place_and_goes_on) {
+  EXPECT_EQ(os::arm_failpoint("launch", 1, EIO).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(os::arm_failpoints("eviction:1:SHORT").error().code, ErrorCode::invalid_argument);
+  os::reach(os::Place::launch);  // nothing is armed
+  const auto child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    if (!os::arm_failpoints("before_rename:2:STOP,any:1:EIO")) ::_exit(1);
+    os::reach(os::Place::before_rename);
+    os::reach(os::Place::after_rename);
+    os::reach(os::Place::before_rename);  // here
+    ::_exit(os::counted_calls("before_rename") == 2 && os::counted_calls("any") == 0 ? 7 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status)) << status;
+  ::kill(child, SIGCONT);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
 TEST(Failpoints, any_counts_every_call) {

@@ -127,6 +127,23 @@ TEST_F(Folders, socket_folders) {
   EXPECT_EQ(prepare_socket_folder({root + "/new/k.sock", "KILN_SOCKET"}, uid).error().code, ErrorCode::permission_denied);
 }
 
+TEST_F(Folders, a_groups_socket_folder) {
+  const auto group = ::getgid();
+  EXPECT_EQ(prepare_group_folder({root + "/g/k.sock", "uid"}, uid, group).error().code, ErrorCode::invalid_argument);
+  EXPECT_EQ(prepare_group_folder({root + "/g/k.sock", "XDG_RUNTIME_DIR"}, uid, group).error().code, ErrorCode::invalid_argument);
+  ASSERT_TRUE(prepare_group_folder({root + "/g/k.sock", "KILN_SOCKET"}, uid, group));
+  struct stat status {};
+  ASSERT_EQ(::stat((root + "/g").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0750U);
+  EXPECT_TRUE(prepare_group_folder({root + "/g/k.sock", "flag --socket"}, uid, group));
+  for (const mode_t mode : {0700, 0755, 0770, 0751}) {
+    ASSERT_EQ(::chmod((root + "/g").c_str(), mode), 0);
+    EXPECT_EQ(prepare_group_folder({root + "/g/k.sock", "KILN_SOCKET"}, uid, group).error().code, ErrorCode::permission_denied) << mode;
+  }
+  ASSERT_EQ(::chmod((root + "/g").c_str(), 0750), 0);
+  EXPECT_FALSE(prepare_group_folder({root + "/g/k.sock", "KILN_SOCKET"}, uid, group + 1));
+}
+
 TEST_F(Folders, failures_of_the_system_are_told) {
   os::Failpoint fail("mkdirat", 1, EROFS, true);
   EXPECT_EQ(make_private_folder(root + "/a", uid).error().code, ErrorCode::permission_denied);

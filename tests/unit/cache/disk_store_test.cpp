@@ -341,7 +341,7 @@ TEST_F(DiskStoreTest, an_unusable_folder_gives_a_temporary_one) {
   const auto stats = store->stats();
   EXPECT_FALSE(stats.writable);
   EXPECT_NE(stats.why_not_writable.find("is no folder"), std::string::npos) << stats.why_not_writable;
-  EXPECT_TRUE(stats.path.starts_with(base + "/kiln-cache-")) << stats.path;
+  EXPECT_TRUE(stats.path.starts_with(base + "/kiln-private-cache-")) << stats.path;
   EXPECT_EQ(warnings.size(), 1u);
   const auto path = stats.path;
   EXPECT_EQ(in_child([&] { store.reset(); return 0; }), 0);
