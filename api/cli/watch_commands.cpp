@@ -1,6 +1,10 @@
-// ps, top: who uses the daemon, and what for. Neither starts one.
+// ps, top, daemon logs: who uses the daemon, what for, and what it said. None starts one.
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <thread>
@@ -163,9 +167,94 @@ int top_command(Context& context, const TopOptions& options) {
   return exit_ok;
 }
 
+// ---- daemon logs ----------------------------------------------------------------------------------------------------
+
+struct LogOptions {
+  std::size_t lines = 50;
+  bool follow = false;
+  std::string request;  // only lines about it
+};
+
+constexpr double follow_interval_s = 0.1;
+
+// The log as it grows: a file that takes turns with others of its name.
+class LogFile {
+ public:
+  explicit LogFile(std::string path) : path_(std::move(path)) {}
+
+  // The whole lines that came since the last call, from whatever file has the name now.
+  std::vector<std::string> read_new() {
+    struct stat status {};
+    if (::stat(path_.c_str(), &status) != 0) return {};
+    if (status.st_ino != inode_ || status.st_size < at_) {
+      inode_ = status.st_ino;
+      at_ = 0;
+    }
+    std::ifstream file(path_, std::ios::binary);
+    file.seekg(at_);
+    std::vector<std::string> lines;
+    for (std::string line; std::getline(file, line) && !file.eof(); at_ = file.tellg()) lines.push_back(std::move(line));
+    return lines;
+  }
+
+ private:
+  std::string path_;
+  ino_t inode_ = 0;
+  std::streamoff at_ = 0;
+};
+
+// Whether the line has the name as a word: "c1.r2" is not in "c1.r25".
+bool is_about(const std::string& line, const std::string& request) {
+  const auto part = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '.'; };
+  for (auto at = line.find(request); at != std::string::npos; at = line.find(request, at + 1)) {
+    const auto end = at + request.size();
+    if ((at == 0 || !part(line[at - 1])) && (end == line.size() || !part(line[end]))) return true;
+  }
+  return false;
+}
+
+void print_lines(const Context& context, const std::vector<std::string>& lines, std::size_t first) {
+  for (auto i = first; i < lines.size(); ++i) {
+    if (context.json) print_json({{"line", lines[i]}});
+    else std::cout << lines[i] << "\n";
+  }
+  std::cout.flush();
+}
+
+int logs_command(Context& context, const LogOptions& options) {
+  if (auto configured = context.configure(); !configured) return report(context, configured.error());
+  const auto& path = context.configuration->log.path;
+  std::error_code failure;
+  if (!std::filesystem::exists(path, failure))
+    return report(context, Error(ErrorCode::not_found, "there is no " + path + ": no client has started a daemon yet, and one "
+                                                       "that is started otherwise logs to its standard error"));
+  if (options.follow) (void)interrupt_token();  // from now on an interrupt ends it in order
+  LogFile file(path);
+  const auto others = [&](const std::string& line) { return !options.request.empty() && !is_about(line, options.request); };
+  auto lines = file.read_new();
+  std::erase_if(lines, others);
+  print_lines(context, lines, lines.size() - std::min(lines.size(), options.lines));
+  while (options.follow && pause(follow_interval_s)) {
+    lines = file.read_new();
+    std::erase_if(lines, others);
+    print_lines(context, lines, 0);
+  }
+  return exit_ok;
+}
+
+void add_logs(CLI::App& app, Context& context, int& status) {
+  auto* logs = app.get_subcommand("daemon")->add_subcommand("logs", "what a daemon that a client started has logged");
+  auto options = std::make_shared<LogOptions>();
+  logs->add_option("-n,--lines", options->lines, "so many of the last")->capture_default_str();
+  logs->add_flag("-f,--follow", options->follow, "and what comes, until it is interrupted");
+  logs->add_option("--request", options->request, "c12.r345: lines about this request; c12: about this connection's own end");
+  logs->callback([&context, &status, options] { status = logs_command(context, *options); });
+}
+
 }  // namespace
 
 void add_watch_commands(CLI::App& app, Context& context, int& status) {
+  add_logs(app, context, status);
   app.add_subcommand("ps", "who is connected to the daemon, what they hold, and what runs or waits for them")
       ->callback([&context, &status] { status = ps_command(context); });
   auto* top = app.add_subcommand("top", "the daemon's counters and connections, again and again");

@@ -153,6 +153,7 @@ int serve(const DaemonOptions& options, const Configuration& configuration, Plac
   server_options.idle_exit_s = options.idle_exit_s >= 0 ? options.idle_exit_s : ends_idle ? int(configuration.idle_exit_s) : 0;
   server_options.log = [log = log](const std::string& line) { log->info("{}", one_line(line)); };
   server_options.group = configuration.group_id;
+  server_options.crowd_left = [] { (void)::malloc_trim(0); };
   auto server = server::Server::create(std::move(server_options), std::move(place.listener));
   service::ServiceOptions service_options;
   service_options.limits = configuration.limits;
@@ -184,7 +185,7 @@ int serve(const DaemonOptions& options, const Configuration& configuration, Plac
 }
 
 // Requests take and give back some 100 KB each: without this, the system's allocator returns that to the kernel and takes
-// it again, page fault by page fault.
+// it again, page fault by page fault. What a crowd of clients took is given back when they have left.
 void keep_freed_memory() {
   ::mallopt(M_TOP_PAD, 1 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);

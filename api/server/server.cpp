@@ -14,6 +14,7 @@
 #include <cstring>
 #include <future>
 #include <unordered_map>
+#include <utility>
 
 #include "api/protocol/message.hpp"
 #include "api/server/connection.hpp"
@@ -21,6 +22,7 @@
 namespace kiln::server {
 namespace {
 
+constexpr std::size_t crowd = 16;  // connections whose memory is worth giving back at once
 constexpr unsigned overflow_uid = 65534;  // what strangers in a user namespace read as
 
 // Our own user and root: they may do everything.
@@ -112,6 +114,7 @@ class AsioServer final : public Server, public ConnectionOwner {
                                                    options_.limits, *service_, *this);
     connections_.emplace(id, connection);
     connections_now_ = connections_.size();
+    most_ = std::max(most_, connections_.size());
     ++connections_total_;
     idle_timer_.cancel();
     connection->start();
@@ -132,7 +135,9 @@ class AsioServer final : public Server, public ConnectionOwner {
       connections_.erase(id);
       connections_now_ = connections_.size();
       if (stopping_) return finish_if_idle();
-      if (connections_.empty()) arm_idle();
+      if (!connections_.empty()) return;
+      if (std::exchange(most_, 0) >= crowd && options_.crowd_left) options_.crowd_left();
+      arm_idle();
     });
   }
 
@@ -199,6 +204,7 @@ class AsioServer final : public Server, public ConnectionOwner {
   service::Service* service_ = nullptr;
   std::unordered_map<service::ConnectionId, std::shared_ptr<Connection>> connections_;
   service::ConnectionId next_id_ = 0;
+  std::size_t most_ = 0;  // connections at once, since there was none
   bool full_ = false;  // the last connection was refused because of the others
   std::atomic<std::uint64_t> connections_now_{0}, connections_total_{0}, connections_refused_{0};
   std::atomic<bool> stopping_{false};

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 import sys
 import unittest
 
@@ -101,6 +102,42 @@ class Top(WatchCase):
         lines = service.kiln("--json", "top", "--count", "2", "--interval", "0.05", check=0).stdout.splitlines()
         self.assertEqual([sorted(json.loads(line)) for line in lines], [["connections", "stats"]] * 2)
         service.kiln("top", "--interval", "0", check=2)
+
+
+class Logs(WatchCase):
+    def setUp(self):
+        self.service = self.serve()
+        self.path = os.path.join(self.service.folder, "state", "kiln", "kilnd.log")
+
+    def write(self, text, mode="a"):
+        os.makedirs(os.path.dirname(self.path), exist_ok=True)
+        with open(self.path, mode) as file:
+            file.write(text)
+
+    def test_the_last_lines_and_those_of_a_request(self):
+        self.assertIn("logs to its standard error", self.service.kiln("daemon", "logs", check=1).stderr)
+        self.write("".join("line %d of c1.r%d\n" % (n, n) for n in range(100)))
+        lines = self.service.kiln("daemon", "logs", check=0).stdout.splitlines()
+        self.assertEqual((len(lines), lines[0], lines[-1]), (50, "line 50 of c1.r50", "line 99 of c1.r99"))
+        self.assertEqual(self.service.kiln("daemon", "logs", "-n", "1", check=0).stdout, "line 99 of c1.r99\n")
+        self.assertEqual(self.service.kiln("daemon", "logs", "--request", "c1.r9", check=0).stdout, "line 9 of c1.r9\n")
+        said = self.service.kiln("--json", "daemon", "logs", "-n", "1", check=0).stdout
+        self.assertEqual(json.loads(said), {"line": "line 99 of c1.r99"})
+
+    def test_following_it_into_the_next_file(self):
+        self.write("first\n")
+        process = subprocess.Popen([os.path.join(BIN, "kiln"), "--socket", self.service.socket, "daemon", "logs", "-f"],
+                                   env=self.service.environment, stdout=subprocess.PIPE, text=True)
+        self.addCleanup(process.stdout.close)
+        self.assertEqual(process.stdout.readline(), "first\n")
+        self.write("sec")
+        self.write("ond\n")
+        self.assertEqual(process.stdout.readline(), "second\n")
+        os.rename(self.path, self.path + ".1")
+        self.write("third\n")
+        self.assertEqual(process.stdout.readline(), "third\n")
+        process.send_signal(signal.SIGINT)
+        self.assertEqual(process.wait(timeout=60), 0)
 
 
 class LogLines(WatchCase):
