@@ -190,6 +190,7 @@ void keep_freed_memory() {
   ::mallopt(M_TOP_PAD, 1 << 20);
   ::mallopt(M_TRIM_THRESHOLD, 64 << 20);
   ::mallopt(M_MMAP_THRESHOLD, 4 << 20);
+  ::mallopt(M_ARENA_MAX, 2);  // not one for every thread that was ever busy at the same time as the others
 }
 
 }  // namespace

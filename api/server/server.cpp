@@ -47,7 +47,7 @@ bool has_group(int socket, const ucred& peer, gid_t group) {
 class AsioServer final : public Server, public ConnectionOwner {
  public:
   AsioServer(ServerOptions options, UniqueFd listener)
-      : options_(std::move(options)), idle_timer_(io_), grace_timer_(io_), retry_timer_(io_),
+      : options_(std::move(options)), idle_timer_(io_), grace_timer_(io_), retry_timer_(io_), crowd_timer_(io_),
         acceptor_(io_, asio::local::stream_protocol(), listener.release()), spare_(::open("/dev/null", O_RDONLY | O_CLOEXEC)) {}
 
   void set_service(service::Service& service) override { service_ = &service; }
@@ -135,9 +135,17 @@ class AsioServer final : public Server, public ConnectionOwner {
       connections_.erase(id);
       connections_now_ = connections_.size();
       if (stopping_) return finish_if_idle();
-      if (!connections_.empty()) return;
-      if (std::exchange(most_, 0) >= crowd && options_.crowd_left) options_.crowd_left();
-      arm_idle();
+      if (connections_.empty()) arm_idle();
+      if (most_ >= crowd && connections_.size() <= most_ / 2) crowd_left();
+    });
+  }
+
+  // A moment later: the service still gives back what they had.
+  void crowd_left() {
+    most_ = connections_.size();
+    crowd_timer_.expires_after(std::chrono::milliseconds(200));
+    crowd_timer_.async_wait([this](const boost::system::error_code& error) {
+      if (!error && options_.crowd_left) options_.crowd_left();
     });
   }
 
@@ -198,13 +206,13 @@ class AsioServer final : public Server, public ConnectionOwner {
 
   ServerOptions options_;
   asio::io_context io_{1};
-  asio::steady_timer idle_timer_, grace_timer_, retry_timer_;
+  asio::steady_timer idle_timer_, grace_timer_, retry_timer_, crowd_timer_;
   asio::local::stream_protocol::acceptor acceptor_;
   UniqueFd spare_;
   service::Service* service_ = nullptr;
   std::unordered_map<service::ConnectionId, std::shared_ptr<Connection>> connections_;
   service::ConnectionId next_id_ = 0;
-  std::size_t most_ = 0;  // connections at once, since there was none
+  std::size_t most_ = 0;  // connections at once, since a crowd left
   bool full_ = false;  // the last connection was refused because of the others
   std::atomic<std::uint64_t> connections_now_{0}, connections_total_{0}, connections_refused_{0};
   std::atomic<bool> stopping_{false};

@@ -20,7 +20,7 @@ struct ServerOptions {
   std::optional<gid_t> group;                     // whose members are served too, as no administrators
   int idle_exit_s = 0;                            // end after so long without a connection; 0: never
   std::function<void(const std::string&)> log;    // one line, thread-safe
-  std::function<void()> crowd_left;               // the last of many connections has gone; may be null
+  std::function<void()> crowd_left;               // half of many connections have gone; may be null
 };
 
 class Server {
