@@ -310,6 +310,17 @@ Json session_stats_json(const jit::SessionStats& s) {
           {"workers", std::move(pool)}, {"store", store_stats_json(s.store)}};
 }
 
+Json compilers_json(const std::vector<jit::FamilyCompiler>& families) {
+  Json all = Json::object();
+  for (const auto& f : families) {
+    Json one{{"command", f.command}};
+    if (!f.description.empty()) one["description"] = f.description;
+    if (f.absent) one["error"] = f.absent->message;
+    all[f.family] = std::move(one);
+  }
+  return all;
+}
+
 Json comparison_json(const reference::Comparison& c) {
   return {{"elements", c.elements}, {"wrong", c.wrong}, {"error_max", number(c.error_max)},
           {"tolerance_at_max", number(c.tolerance_at_max)}, {"ratio_max", number(c.ratio_max)}, {"first_wrong", c.first_wrong},
