@@ -65,6 +65,7 @@ std::string number_text(double value, int digits = 3);
 
 // Each adds its commands; a command's callback sets `status`.
 void add_kernel_commands(CLI::App& app, Context& context, int& status);
+void add_prepare_commands(CLI::App& app, Context& context, int& status);
 void add_run_commands(CLI::App& app, Context& context, int& status);
 void add_profile_commands(CLI::App& app, Context& context, int& status);
 void add_compare_commands(CLI::App& app, Context& context, int& status);

@@ -63,6 +63,19 @@ struct DoctorOptions {
   bool card = false;
 };
 
+// The daemon reads settings when it starts: its worker for AMD targets may be another than a command's own.
+void try_daemons_compiler(Context& context, Verdicts& verdicts) {
+  const auto& own = context.configuration->worker_hip;
+  const auto stats = context.ask("engine.stats", Json::object());
+  if (!stats || !stats->contains("compilers") || own.empty()) return;
+  const auto& hip = (*stats)["compilers"]["hip"];
+  const auto command = hip.value("command", std::vector<std::string>());
+  const bool same = command.size() >= own.size() && std::equal(own.begin(), own.end(), command.begin());
+  verdicts.add({"daemon's compiler for gfx targets", same && !hip.contains("error"),
+                same ? hip.value("description", hip.value("error", "not asked yet"))
+                     : "started by other settings than this command's: `kiln daemon restart`", false});
+}
+
 void try_machine(Context& context, Verdicts& verdicts) {
   const auto& c = *context.configuration;
   for (const auto& target : {"gfx90a", "gfx942", "gfx950", "gfx1100"}) {
@@ -78,6 +91,7 @@ void try_machine(Context& context, Verdicts& verdicts) {
       verdicts.add({"device " + d.value("name", ""), d.value("state", "") == "ready",
                     d.contains("error") ? d["error"].value("message", "") : d.value("description", ""),
                     d.value("state", "") != "absent"});   // no AMD card is no fault
+  try_daemons_compiler(context, verdicts);
   auto cache = context.ask("cache.stats", Json::object());
   if (cache)
     verdicts.add({"cache", cache->value("writable", false),

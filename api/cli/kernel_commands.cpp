@@ -1,7 +1,8 @@
-// compile, check, list, show, explain, prepare.
+// compile, check, list, show, explain.
 #include <algorithm>
 #include <cstdio>
 #include <iostream>
+#include <regex>
 
 #include "api/cli/context.hpp"
 #include "api/cli/source_text.hpp"
@@ -20,12 +21,33 @@ std::string text_of(const Json& value) { return value.is_string() ? value.get<st
 void print_resources(const Json& report) {
   const auto& r = report["resources"];
   std::vector<std::vector<std::string>> rows{{}, {}};
-  for (const char* name : {"vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "lds_bytes", "scratch_bytes", "matrix_instructions",
-                           "instructions", "waves_per_simd", "lds_conflict_cycles"}) {
+  for (const char* name : {"vgprs", "agprs", "sgprs", "vgpr_spills", "sgpr_spills", "lds_bytes", "scratch_bytes",
+                           "matrix_instructions", "instructions", "waves_per_simd", "lds_conflict_cycles",
+                           "tile_bytes", "code_bytes"}) {
+    const bool host = r.contains("tile_bytes");
+    if (!r.contains(name) || (!host && name == std::string("code_bytes"))) continue;
     rows[0].push_back(name);
     rows[1].push_back(text_of(r[name]));
   }
   print_table(rows);
+}
+
+// The text with places of the program's file, as far as they are known, instead of JSON pointers.
+std::string with_places(const Context& context, const std::string& text) {
+  static const std::regex pointer("/launches/[0-9]+(/[a-z0-9_]+)*");
+  std::string out;
+  auto rest = text.cbegin();
+  for (std::sregex_iterator at(text.begin(), text.end(), pointer), end; at != end; ++at) {
+    out.append(rest, text.cbegin() + at->position());
+    rest = text.cbegin() + at->position() + at->length();
+    Error error(ErrorCode::program_invalid, "");
+    error.diagnostics.push_back({});
+    error.diagnostics.front().pointer = at->str();
+    if (context.located) error = context.located(std::move(error));
+    const auto place = place_text(context.source_file, context.source_text, at->str());
+    out += place.empty() ? error.diagnostics.front().pointer : place;
+  }
+  return out.append(rest, text.cend());
 }
 
 std::string sizes_text(const Json& symbols) {
@@ -47,17 +69,24 @@ void print_outcome(const Json& o) {
 
 void print_tiles(const Json& report) {
   if (report["shared_tiles"].empty()) return;
-  std::cout << "\nshared tiles (cost/ideal in LDS cycles of one wave, each instruction once)\n";
-  std::vector<std::vector<std::string>> rows{{"tile", "dtype", "shape", "layout", "bytes", "stages", "writes", "reads", "conflicts"}};
-  for (const auto& t : report["shared_tiles"])
-    rows.push_back({text_of(t["tile"]), text_of(t["dtype"]), text_of(t["shape"]), text_of(t["layout"]), text_of(t["lds_bytes"]), text_of(t["stages"]),
-                    text_of(t["write_cost"]) + "/" + text_of(t["write_ideal"]), text_of(t["read_cost"]) + "/" + text_of(t["read_ideal"]),
-                    text_of(t["conflict_cycles"])});
+  const bool host = report["resources"].contains("tile_bytes");
+  std::cout << (host ? "\nshared tiles\n"
+                     : "\nshared tiles (cost/ideal in LDS cycles of one wave, each instruction once)\n");
+  std::vector<std::vector<std::string>> rows{{"tile", "dtype", "shape", "layout", "bytes", "stages"}};
+  if (!host) rows.front().insert(rows.front().end(), {"writes", "reads", "conflicts"});
+  for (const auto& t : report["shared_tiles"]) {
+    rows.push_back({text_of(t["tile"]), text_of(t["dtype"]), text_of(t["shape"]), text_of(t["layout"]),
+                    text_of(t["lds_bytes"]), text_of(t["stages"])});
+    if (!host)
+      rows.back().insert(rows.back().end(), {text_of(t["write_cost"]) + "/" + text_of(t["write_ideal"]),
+                                             text_of(t["read_cost"]) + "/" + text_of(t["read_ideal"]),
+                                             text_of(t["conflict_cycles"])});
+  }
   print_table(rows);
 }
 
 void print_lds_rows(const Json& report) {
-  if (report["lds_instructions"].empty()) return;
+  if (!report.contains("lds_instructions") || report["lds_instructions"].empty()) return;
   std::cout << "\nLDS instructions\n";
   std::vector<std::vector<std::string>> rows{{"tile", "instruction", "cost", "ideal", "conflicts", "statement"}};
   bool inferred = false;
@@ -80,7 +109,7 @@ void print_symbols(const Json& report) {
   print_table(rows);
 }
 
-void print_explanation(const Json& report, bool with_source) {
+void print_explanation(const Context& context, const Json& report, bool with_source) {
   print_symbols(report);
   std::cout << "\nresources\n";
   print_resources(report);
@@ -88,9 +117,9 @@ void print_explanation(const Json& report, bool with_source) {
   print_lds_rows(report);
   std::cout << "\nbounds checks that remain\n";
   if (report["bounds_left"].empty()) std::cout << "  none\n";
-  for (const auto& b : report["bounds_left"]) std::cout << "  " << text_of(b) << "\n";
+  for (const auto& b : report["bounds_left"]) std::cout << "  " << with_places(context, text_of(b)) << "\n";
   std::cout << "\ndecisions\n";
-  for (const auto& d : report["decisions"]) std::cout << "  " << text_of(d) << "\n";
+  for (const auto& d : report["decisions"]) std::cout << "  " << with_places(context, text_of(d)) << "\n";
   if (with_source) std::cout << "\nkernel program\n" << text_of(report["kernel_program"]) << "\nsource\n" << text_of(report["source"]);
 }
 
@@ -115,7 +144,7 @@ int compile_command(Context& context, const KernelArguments& arguments, bool exp
   }
   if (context.json) { print_json(outcome); return exit_ok; }
   print_outcome(outcome);
-  if (explain || source) print_explanation(outcome, source);
+  if (explain || source) print_explanation(context, outcome, source);
   else if (outcome.value("target", "").rfind("host", 0) != 0) print_resources(outcome);
   return exit_ok;
 }
@@ -178,29 +207,6 @@ int show_command(Context& context, const KernelArguments& arguments) {
   return exit_ok;
 }
 
-int prepare_command(Context& context, const std::string& file, bool must_hit) {
-  auto list = read_program_argument(context, file);
-  if (!list) return report(context, list.error());
-  Json kernels = list->is_object() && list->contains("kernels") ? (*list)["kernels"] : *list;
-  if (!kernels.is_array()) return report(context, Error(ErrorCode::invalid_argument, file + ": expected an array of objects with program, set, target"));
-  if (must_hit)
-    for (auto& kernel : kernels)
-      if (kernel.is_object()) kernel["must_hit"] = true;
-  auto answer = context.ask("kernel.prepare", Json{{"kernels", std::move(kernels)}});
-  if (!answer) return report(context, answer.error());
-  const auto failed = answer->value("failed", 0);
-  if (context.json) {
-    print_json(*answer);
-  } else {
-    std::cout << answer->value("total", 0) << " kernels: " << answer->value("cached", 0) << " found, " << answer->value("compiled", 0) << " compiled, " << failed << " failed\n";
-    for (std::size_t i = 0; i < (*answer)["kernels"].size(); ++i) {
-      const auto& kernel = (*answer)["kernels"][i];
-      if (kernel.contains("error")) std::cerr << "kernel " << i << ": " << kernel["error"].value("message", "") << "\n";
-    }
-  }
-  return failed == 0 ? exit_ok : exit_failed;
-}
-
 }  // namespace
 
 void add_kernel_commands(CLI::App& app, Context& context, int& status) {
@@ -236,14 +242,6 @@ void add_kernel_commands(CLI::App& app, Context& context, int& status) {
     arguments->add_program(*command);
     command->add_option("--target", arguments->target, "whose facts a Python function asks for")->capture_default_str();
     command->callback([&context, &status, arguments] { status = show_command(context, *arguments); });
-  }
-  {
-    auto* command = app.add_subcommand("prepare", "compile many kernels ahead");
-    auto file = std::make_shared<std::string>();
-    auto must_hit = std::make_shared<bool>(false);
-    command->add_option("file", *file, "JSON: an array of {program, set, target, layouts} (- for standard input)")->required();
-    command->add_flag("--must-hit", *must_hit, "fail instead of compiling");
-    command->callback([&context, &status, file, must_hit] { status = prepare_command(context, *file, *must_hit); });
   }
 }
 

@@ -35,6 +35,7 @@ int run(int argc, char** argv) {
   app.fallthrough();
   add_global_flags(app, context);
   add_kernel_commands(app, context, status);
+  add_prepare_commands(app, context, status);
   add_run_commands(app, context, status);
   add_profile_commands(app, context, status);
   add_compare_commands(app, context, status);

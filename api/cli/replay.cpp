@@ -105,8 +105,11 @@ Status check_served(device::Device& device, const RunSettings& settings, const s
   KILN_TRY(const auto device_target, target::parse_target(info.target));
   if (target::serves(object_target, device_target)) return ok();
   const bool host = !object_target.arch.starts_with("gfx");
-  return Error(ErrorCode::unsupported, "the captured kernel is compiled for " + object_target.full + ", device " + settings.device + " runs " +
-               device_target.full + ": replay " + (host ? "with --device host, on a processor that has all that" : "on emu:" + object_target.arch + " or such a card"));
+  const std::string where = host ? "with --device host, on a processor that has all that; for a card, emulated or not, "
+                                   "make the capture of a launch there"
+                                 : "on emu:" + object_target.arch + " or such a card";
+  return Error(ErrorCode::unsupported, "the captured kernel is compiled for " + object_target.full + ", device " +
+               settings.device + " runs " + device_target.full + ": replay " + where);
 }
 
 Json finding_json(const Error& error) {

@@ -33,6 +33,17 @@ Status check_trust(const std::string& path, const std::string& device) {
                ": its code runs natively on " + device + "; replay it on an emulated card");
 }
 
+// What only an emulated card has is not passed over in silence elsewhere.
+Status check_switches(Context& context, const ReplayOptions& options, const std::string& device) {
+  if (device.starts_with("emu:")) return ok();
+  const std::pair<const char*, const std::string*> flags[] = {
+      {"--check", &options.check}, {"--seed", &options.seed}, {"--budget", &options.budget}};
+  for (const auto& [flag, value] : flags)
+    if (!value->empty())
+      return context.usage_error(std::string(flag) + " is of an emulated card, and the replay runs on " + device);
+  return ok();
+}
+
 std::vector<std::pair<std::string, std::string>> switches_of(const capture::Capture& c, const ReplayOptions& options, bool emulated) {
   auto switches = c.switches;
   const auto set = [&](const std::string& name, const std::string& value) {
@@ -123,6 +134,12 @@ Status write_shrunk(const std::string& path, const capture::Capture& from, const
 
 Status shrink_capture(Context& context, jit::Session& session, const capture::CaptureFile& file, const ReplayOptions& options,
                       const RunResult& full, const RunSettings& settings, Json& value) {
+  if (!full.failed() && !full.differs_from_interpreter()) {
+    const std::string compared = settings.interpret ? "neither fails nor differs from the interpreter"
+                                                    : "does not fail; --interpreter also compares";
+    value["shrunk"] = {{"file", nullptr}, {"note", "nothing to shrink: the replay " + compared}};
+    return ok();
+  }
   const bool shows = !context.quiet && !context.json && ::isatty(STDERR_FILENO) != 0;
   KILN_TRY(const auto shrunk, shrink(session, file, full, settings, [&](const std::string& sizes) {
     if (shows) std::fprintf(stderr, "\r\033[Ktrying %s", sizes.c_str());
@@ -145,6 +162,7 @@ Result<Json> replay(Context& context, const ReplayOptions& options) {
   RunSettings settings;
   settings.device = options.device.empty() ? c.device : options.device;
   KILN_CHECK(check_trust(options.file, settings.device));
+  KILN_CHECK(check_switches(context, options, settings.device));
   settings.switches = switches_of(c, options, settings.device.rfind("emu:", 0) == 0);
   settings.count = c.outcome.counted;
   KILN_TRY(const auto session, daemon::open_session(*context.configuration, [](const std::string& line) {
@@ -184,7 +202,9 @@ int replay_command(Context& context, const ReplayOptions& options) {
             << ", captured on " << (*value)["captured_on"]["device"].get<std::string>() << "\n";
   if (value->contains("note")) std::cout << "note: " << (*value)["note"].get<std::string>() << "\n";
   print_comparison(*value);
-  if (value->contains("shrunk")) {
+  if (value->contains("shrunk") && (*value)["shrunk"]["file"].is_null()) {
+    std::cout << (*value)["shrunk"]["note"].get<std::string>() << "\n";
+  } else if (value->contains("shrunk")) {
     const auto& s = (*value)["shrunk"];
     std::cout << "shrunk: " << s["before"].get<std::string>() << " to " << s["after"].get<std::string>() << " in " << s["tries"] << " tries, written to "
               << s["file"].get<std::string>() << "\n";

@@ -65,6 +65,7 @@ Result<Json> run_kernel(Context& context, const Timing& timing) {
   outcome["device"] = options.device;
   outcome["seed"] = options.seed;
   outcome["launches_timed"] = times.size();
+  outcome["emulated"] = options.device.starts_with("emu:");
   outcome["duration_ms"] = {{"min", times.front()}, {"median", times[times.size() / 2]}, {"max", times.back()}};
   if (!verified.is_null()) outcome["check"] = {{"passed", verified["passed"]}, {"tensors", verified["tensors"]}, {"reference_ms", verified["reference_ms"]}};
   return outcome;
@@ -81,9 +82,13 @@ int run_command(Context& context, const Timing& timing) {
   }
   print_records(*outcome);
   const auto& time = (*outcome)["duration_ms"];
-  std::cout << outcome->value("program", "") << " on " << options.device << ": " << number_text(time.value("median", 0.0)) << " ms"
-            << (timing.repeat > 1 ? " (median of " + std::to_string(timing.repeat) + ", min " + number_text(time.value("min", 0.0)) + ", max " + number_text(time.value("max", 0.0)) + ")" : "")
-            << ", " << (outcome->value("cached", false) ? "kernel found" : "kernel compiled") << ", seed " << options.seed << "\n";
+  const auto ms = [&](const char* which) { return number_text(time.value(which, 0.0)); };
+  std::cout << outcome->value("program", "") << " on " << options.device << ": " << ms("median") << " ms"
+            << (outcome->value("emulated", false) ? " of emulation, not the card's time" : "");
+  if (timing.repeat > 1)
+    std::cout << " (median of " << timing.repeat << ", min " << ms("min") << ", max " << ms("max") << ")";
+  std::cout << ", " << (outcome->value("cached", false) ? "kernel found" : "kernel compiled") << ", seed "
+            << options.seed << "\n";
   if (outcome->contains("check")) {
     std::vector<std::vector<std::string>> rows{{"tensor", "elements", "largest error", "tolerance there", "error/tolerance", "wrong"}};
     for (const auto& t : (*outcome)["check"]["tensors"]) {

@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <iostream>
 #include <thread>
+#include <utility>
 
 #include "api/cli/context.hpp"
 #include "api/cli/usage.hpp"
@@ -107,6 +108,19 @@ Result<RunningDaemon> running_daemon(Context& context) {
   return daemon;
 }
 
+void print_daemon(Json value) {
+  const Json compilers = value.contains("compilers") ? value["compilers"] : Json::object();
+  value.erase("compilers");
+  print_fields(value);
+  for (const auto& [family, compiler] : compilers.items()) {
+    std::cout << "compiler " << family << ": "
+              << compiler.value("description", compiler.value("error", "not asked yet"));
+    const char* before = ", started by ";
+    for (const auto& word : compiler["command"]) std::cout << std::exchange(before, " ") << text_of(word);
+    std::cout << "\n";
+  }
+}
+
 int daemon_status(Context& context) {
   auto daemon = running_daemon(context);
   if (!daemon && daemon.error().code == ErrorCode::not_running) {
@@ -122,8 +136,10 @@ int daemon_status(Context& context) {
   } else {
     value["error"] = hello.error().message;
   }
+  if (auto stats = daemon->client->call("engine.stats", Json::object()); stats && stats->result.contains("compilers"))
+    value["compilers"] = stats->result["compilers"];
   if (context.json) print_json(value);
-  else print_fields(value);
+  else print_daemon(value);
   return exit_ok;
 }
 

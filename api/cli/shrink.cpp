@@ -236,8 +236,6 @@ class Shrinker {
 
 Result<Shrunk> shrink(jit::Session& session, const capture::CaptureFile& file, const RunResult& full, const RunSettings& settings,
                       const std::function<void(const std::string&)>& progress) {
-  if (!full.failed() && !full.differs_from_interpreter())
-    return Error(ErrorCode::invalid_argument, "there is nothing to shrink: the replay neither fails nor differs from the interpreter");
   return Shrinker(session, file, full, settings, progress).run();
 }
 

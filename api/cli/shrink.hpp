@@ -21,7 +21,7 @@ struct Shrunk {
 // `full`: the captured launch's replay by `settings`, whose failure, or difference from the interpreter, is the finding. Sizes
 // (the program's symbols) are halved one after the other, then together, then searched for the least, each try compiled anew;
 // where a fresh compile at the captured sizes does not show the finding, the captured object's grid is made smaller instead.
-// Errors: invalid_argument (no finding), cancelled; what a single try meets only ends that try.
+// Requires that there is such a finding. Errors: cancelled; what a single try meets only ends that try.
 Result<Shrunk> shrink(jit::Session& session, const capture::CaptureFile& file, const RunResult& full, const RunSettings& settings,
                       const std::function<void(const std::string&)>& progress);
 

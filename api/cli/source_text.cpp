@@ -162,6 +162,13 @@ std::string quote(const Place& place, std::size_t length) {
 
 std::optional<TextRange> locate(std::string_view json, std::string_view pointer) { return Locator(json, pointer).run(); }
 
+std::string place_text(const std::string& file, std::string_view json, std::string_view pointer) {
+  const auto range = json.empty() ? std::nullopt : locate(json, pointer);
+  if (!range) return "";
+  const auto place = place_of(json, range->begin);
+  return file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+}
+
 std::string render(const Diagnostic& d, const std::string& file, std::string_view json) {
   const std::string severity = d.severity == Severity::error ? "error" : d.severity == Severity::warning ? "warning" : "note";
   std::string head, quoted;

@@ -18,6 +18,8 @@ std::optional<TextRange> locate(std::string_view json, std::string_view pointer)
 
 // "file:12:7: error: message\n   12 | …\n      |       ^~~~\n  expected …, found …\n  hint: …" with the place looked up in `json`
 // (empty: the diagnostic's own source is quoted).
+// "FILE:LINE:COLUMN" of the value at `pointer`; empty when the text has none.
+std::string place_text(const std::string& file, std::string_view json, std::string_view pointer);
 std::string render(const Diagnostic& diagnostic, const std::string& file, std::string_view json);
 
 }  // namespace kiln::cli

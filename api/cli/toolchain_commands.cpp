@@ -65,9 +65,14 @@ int install_toolchain(Context& context, const InstallFlags& flags) {
     std::cerr << what << "\n";
   });
   if (!made) return report(context, made.error());
-  if (context.json) print_json(toolchain_json(*made));
-  else std::cout << made->name << " in " << made->path << ", compiles " << joined(made->targets)
-                 << "\na daemon that runs already takes it after `kiln daemon restart`\n";
+  if (context.json) {
+    print_json(toolchain_json(*made));
+    return exit_ok;
+  }
+  const bool is_set = c.own_worker_hip.empty() && c.sources.contains("worker_hip");
+  std::cout << made->name << " in " << made->path << ", compiles " << joined(made->targets) << "\n"
+            << (is_set ? "it is not used: worker_hip is set by " + c.sources.at("worker_hip")
+                       : "a daemon that runs takes it for what it compiles from now on") << "\n";
   return exit_ok;
 }
 

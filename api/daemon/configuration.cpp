@@ -121,6 +121,7 @@ Status read_config_file(Configuration& out) {
   ConfigReader reader(*root, out);
   auto read = [&]() -> Status {
     KILN_CHECK(reader.words("worker_hip", out.worker_hip));
+    if (out.sources.contains("worker_hip")) out.own_worker_hip.clear();
     KILN_CHECK(reader.words("worker_host", out.worker_host));
     KILN_CHECK(reader.words("device_host", out.device_host));
     KILN_CHECK(reader.words("device_hip", out.device_hip));
@@ -135,6 +136,14 @@ Status read_config_file(Configuration& out) {
   };
   if (auto status = read(); !status) return std::move(status).error().with("in " + out.config.path);
   return ok();
+}
+
+// Kiln's worker through a private prefix; without one the worker looks for the system's hipRTC itself and says when
+// there is none.
+std::vector<std::string> own_hip_command(const Configuration& c, const std::optional<compile::Toolchain>& newest) {
+  auto command = newest ? compile::through_toolchain(*newest, c.own_worker_hip) : std::vector{c.own_worker_hip};
+  command.insert(command.end(), c.worker_hip_arguments.begin(), c.worker_hip_arguments.end());
+  return command;
 }
 
 // Programs lie beside this one; data in ../share/kiln.
@@ -160,9 +169,9 @@ Status find_own_files(Configuration& out) {
     out.no_hip = "kiln-compile-hip is not installed beside " + bin;
     return ok();
   }
-  // Through the newest private prefix; without one the worker looks for the system's hipRTC itself and says when there is none.
+  out.own_worker_hip = worker[0];
   const auto installed = compile::list_toolchains(out.toolchains.path);
-  out.worker_hip = installed.empty() ? worker : compile::through_toolchain(installed.front(), worker[0]);
+  out.worker_hip = own_hip_command(out, installed.empty() ? std::nullopt : std::optional(installed.front()));
   return ok();
 }
 
@@ -171,6 +180,9 @@ Status override_worker(Configuration& out, const std::string& family, const std:
   if (!slot) return Error(ErrorCode::invalid_argument, source + ": no worker family \"" + family + "\"; there are hip and host");
   auto words = split_command(command);
   if (!words) return std::move(words).error().with("in " + source);
+  auto& arguments = out.worker_hip_arguments;
+  if (family == "hip" && append) arguments.insert(arguments.end(), words->begin(), words->end());
+  if (family == "hip" && !append) out.own_worker_hip.clear();
   if (append) slot->insert(slot->end(), words->begin(), words->end());
   else *slot = std::move(*words);
   out.sources["worker_" + family] = source;
@@ -263,12 +275,22 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   store.temporary_root = configuration.temporary_folder;
   store.warn = std::move(warn);
   options.store = cache::open_store(store);
-  auto with_include = [&](std::vector<std::string> command) {
-    if (!command.empty()) command.insert(command.end(), {"--include", configuration.include_folder});
+  auto with_include = [include = configuration.include_folder](std::vector<std::string> command) {
+    if (!command.empty()) command.insert(command.end(), {"--include", include});
     return command;
   };
-  options.pool.commands.push_back({"hip", with_include(configuration.worker_hip), configuration.no_hip});
-  options.pool.commands.push_back({"host", with_include(configuration.worker_host), "kiln-compile-host is not installed (built without LLVM)"});
+  compile::WorkerCommand hip{"hip", with_include(configuration.worker_hip), configuration.no_hip, {}};
+  if (!configuration.own_worker_hip.empty()) {  // toolchains come and go while we run
+    const auto watch = std::make_shared<compile::ToolchainWatch>(configuration.toolchains.path);
+    hip.look = [=, c = configuration]() -> compile::WorkerStart {
+      const auto seen = watch->look();
+      return {with_include(own_hip_command(c, seen.newest)), seen.change};
+    };
+    hip.command = hip.look().command;
+  }
+  options.pool.commands.push_back(std::move(hip));
+  options.pool.commands.push_back(
+      {"host", with_include(configuration.worker_host), "kiln-compile-host is not installed (built without LLVM)", {}});
   options.pool.workers_max = int(configuration.workers_max);
   options.pool.queue_max = std::size_t(configuration.limits.compiles_queued_max);
   options.pool.compile_deadline = std::chrono::milliseconds(configuration.compile_deadline_ms);

@@ -24,6 +24,9 @@ struct Configuration {
   std::string emulated_hip;                       // the emulated card's libamdhip64; empty: built without
   std::vector<std::string> worker_hip, worker_host, device_host, device_hip, reference;  // start commands; empty: none
   std::string no_hip;                             // why worker_hip is empty
+  std::string own_worker_hip;                     // kiln-compile-hip, which worker_hip starts with the newest of `toolchains`;
+                                                  // empty: worker_hip is set, whatever is installed
+  std::vector<std::string> worker_hip_arguments;  // that follow it, of --worker-argument
   std::uint64_t cache_bytes_max = std::uint64_t(5) << 30, cache_entries_max = 100000;
   std::string group;                              // whose members may use the daemon; "": its own user and root alone
   std::optional<gid_t> group_id;

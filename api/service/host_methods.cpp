@@ -147,6 +147,7 @@ void engine_stats(const CallPtr& call) {
                         {"buffers", buffers}, {"events", events}, {"buffer_bytes", state.memory->used()}, {"deadlines", state.deadlines.waiting()}};
   }
   if (state.options.server_stats) value["server"] = state.options.server_stats();
+  value["compilers"] = compilers_json(state.session->family_compilers());
   call->answer(std::move(value));
 }
 

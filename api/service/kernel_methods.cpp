@@ -194,6 +194,23 @@ std::shared_ptr<const KernelSource> source_of(const jit::CompileRequest& request
                                                            used.record ? protocol::dump(used_json(used)) : "\"default\""});
 }
 
+// Of one entry of kernel.prepare; mistakes of its parameters point into the entry.
+Result<jit::CompileRequest> entry_request(const CallPtr& call, const Json& entry, const std::string& pointer) {
+  const protocol::Fields fields(entry, pointer);
+  KILN_CHECK(fields.only({"program", "digest", "set", "layouts", "align", "target", "device", "must_hit", "tuned",
+                          "explain_key", "want"}));
+  auto request = compile_request(call, entry, pointer);
+  if (request) return request;
+  auto error = std::move(request).error();
+  constexpr std::string_view params = "/params";
+  const auto rebase = [&](std::string& text) {
+    if (text.starts_with(params) && !text.starts_with(pointer)) text.replace(0, params.size(), pointer);
+  };
+  rebase(error.message);
+  for (auto& d : error.diagnostics) rebase(d.pointer);
+  return error;
+}
+
 }  // namespace
 
 Result<jit::CompileRequest> read_compile_request(const CallPtr& call) {
@@ -294,7 +311,7 @@ void kernel_prepare(const CallPtr& call) {
   const ExpectedTimes times(*call->state.session);
   for (std::size_t i = 0; i < all->total; ++i) {
     all->results.push_back(nullptr);
-    auto request = compile_request(call, (**kernels)[i], "/params/kernels/" + std::to_string(i));
+    auto request = entry_request(call, (**kernels)[i], "/params/kernels/" + std::to_string(i));
     const auto expected = request ? times.of(*request) : std::pair<std::size_t, double>();
     planned.push_back({i, std::move(request), expected});
   }

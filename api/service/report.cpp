@@ -27,6 +27,8 @@ Json number(double value) {
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
 
+bool is_host(const compile::Metadata& metadata) { return metadata.target.starts_with("host"); }
+
 void write_lds_rows(JsonText& out, const compile::Metadata& metadata, const bound::Program* program) {
   out.key("lds_instructions");
   out.begin_array();
@@ -98,7 +100,7 @@ void write_launches(JsonText& out, const Described& what) {
     else write_extents(out, "grid", launch.grid, what.symbols());
     out.field("threads", launch.threads);
     out.field("wave", launch.wave);
-    out.field("lds_bytes", launch.lds_bytes);
+    out.field(is_host(what.metadata) ? "tile_bytes" : "lds_bytes", launch.lds_bytes);
     out.end_object();
   }
   out.end_array();
@@ -150,6 +152,11 @@ void write_resources(JsonText& out, const compile::Metadata& metadata) {
   const auto total = total_resources(metadata);
   out.key("resources");
   out.begin_object();
+  if (is_host(metadata)) {  // no registers that anybody counts, and no LDS: a block's tiles lie in ordinary memory
+    out.field("tile_bytes", total.lds_bytes);
+    out.field("code_bytes", total.code_bytes);
+    return out.end_object();
+  }
   out.field("vgprs", total.vgprs);
   out.field("agprs", total.agprs);
   out.field("sgprs", total.sgprs);
@@ -214,8 +221,10 @@ void write_kernel(JsonText& out, const jit::Kernel& kernel, const bound::Program
   out.field("target", metadata.target);
   out.field("compile_ms", metadata.compile_ms);
   write_resources(out, metadata);
-  out.field("lds_conflict_cycles", metadata.lds_conflict_cycles);
-  write_lds_rows(out, metadata, program);
+  if (!is_host(metadata)) {
+    out.field("lds_conflict_cycles", metadata.lds_conflict_cycles);
+    write_lds_rows(out, metadata, program);
+  }
   const auto what = described(metadata, program, set);
   write_launches(out, what);
   write_symbols(out, what.symbols());
@@ -308,6 +317,17 @@ Json session_stats_json(const jit::SessionStats& s) {
             {"recycled", s.pool.recycled}, {"running", s.pool.running}, {"queued", s.pool.queued}};
   return {{"requests", s.requests}, {"memory_hits", s.memory_hits}, {"joined", s.joined}, {"kernels_loaded", s.kernels_loaded},
           {"workers", std::move(pool)}, {"store", store_stats_json(s.store)}};
+}
+
+Json compilers_json(const std::vector<jit::FamilyCompiler>& families) {
+  Json all = Json::object();
+  for (const auto& f : families) {
+    Json one{{"command", f.command}};
+    if (!f.description.empty()) one["description"] = f.description;
+    if (f.absent) one["error"] = f.absent->message;
+    all[f.family] = std::move(one);
+  }
+  return all;
 }
 
 Json comparison_json(const reference::Comparison& c) {

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <ctime>
 #include <sstream>
 
 #include "engine/base/fd.hpp"
@@ -13,6 +14,8 @@ namespace kiln::compile {
 namespace {
 
 constexpr std::size_t manifest_bytes_max = 1 << 20;
+constexpr std::int64_t second_ns = 1'000'000'000;
+constexpr std::int64_t settled_after_ns = second_ns;  // file systems with coarser clocks are rare
 
 bool is_file(const std::string& path) {
   struct stat status {};
@@ -77,6 +80,29 @@ std::vector<Toolchain> list_toolchains(const std::string& folder) {
   closedir(listing);
   std::sort(list.begin(), list.end(), [](const Toolchain& a, const Toolchain& b) { return newer(a.name, b.name); });
   return list;
+}
+
+ToolchainWatch::ToolchainWatch(std::string folder) : folder_(std::move(folder)) {
+  look();
+  seen_.change = 0;
+}
+
+ToolchainWatch::Seen ToolchainWatch::look() {
+  struct stat status {};
+  const bool there = stat(folder_.c_str(), &status) == 0;
+  const auto changed_ns = there ? status.st_mtim.tv_sec * second_ns + status.st_mtim.tv_nsec : -1;
+  const std::lock_guard lock(mutex_);
+  if (changed_ns == changed_ns_ && (settled_ || !there)) return seen_;
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  settled_ = now.tv_sec * second_ns + now.tv_nsec - changed_ns > settled_after_ns;
+  const auto before = seen_.newest ? seen_.newest->path : "";
+  auto all = list_toolchains(folder_);  // after the look: what comes in between is found again
+  seen_.newest = all.empty() ? std::nullopt : std::optional(std::move(all.front()));
+  const bool another = (seen_.newest ? seen_.newest->path : "") != before;
+  if (changed_ns != changed_ns_ || another) ++seen_.change;
+  changed_ns_ = changed_ns;
+  return seen_;
 }
 
 std::vector<std::string> through_toolchain(const Toolchain& toolchain, const std::string& program) {

@@ -2,7 +2,10 @@
 // touches the system. A prefix is a folder with a root file system's usr/, its own C library among it, and a manifest.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,6 +30,25 @@ std::vector<Toolchain> list_toolchains(const std::string& folder);
 
 // argv that starts `program` (kiln-compile-hip, a full path) with the prefix's libraries.
 std::vector<std::string> through_toolchain(const Toolchain& toolchain, const std::string& program);
+
+// Which prefix is the newest while others are installed and removed. Thread-safe.
+class ToolchainWatch {
+ public:
+  explicit ToolchainWatch(std::string folder);
+  struct Seen {
+    std::optional<Toolchain> newest;  // nothing: the folder has none
+    std::uint64_t change = 0;         // one more whenever the folder was found changed since
+  };
+  // One look at the folder's time of change; manifests are read again only where it is another.
+  Seen look();
+
+ private:
+  const std::string folder_;
+  std::mutex mutex_;
+  std::int64_t changed_ns_ = -1;  // the folder's time of change when it was listed; -1: there was none
+  bool settled_ = false;          // that was long enough ago for a later change to have another time
+  Seen seen_;
+};
 
 struct ToolchainOptions {
   std::string folder;                 // where prefixes live; created when missing

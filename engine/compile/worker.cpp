@@ -65,7 +65,8 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, cons
   const auto refuse = [&](const Error& why) {
     auto error =
         Error(ErrorCode::no_compiler,
-              "the compile worker for " + command.family + " targets could not be started: " + why.message, true);
+              "the compile worker for " + command.family + " targets could not be started: " + why.message,
+              why.retryable);
     error.context = why.context;
     return std::move(error).with("command: " + quoted(command.command));
   };
@@ -96,7 +97,11 @@ Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, cons
   watch.work_limit_text = "it was not ready after 60 s";
   auto ready = worker->await(watch);
   if (!ready && ready.error().code != ErrorCode::worker_died) return std::move(ready).error();
-  if (!ready) return refuse(ready.error());
+  if (!ready) {
+    auto why = ready.error();
+    if (worker->exited_) why.retryable = false;  // as a loader does that misses a library: it will do so again
+    return refuse(why);
+  }
   if (ready->kind == static_cast<std::uint8_t>(WorkerFrame::failed)) return refuse(decode_failure(ready->payload));
   Reader hello(ready->payload);
   if (ready->kind != static_cast<std::uint8_t>(WorkerFrame::ready) || hello.u32() != worker_protocol_version)
@@ -156,6 +161,7 @@ Error Worker::died() {
   const auto until = Deadline::after(reap_limit);
   std::optional<std::string> how;
   while (!(how = child_.ended(false)) && !until.passed()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  exited_ = how && how->starts_with("exit status");
   // hipRTC's LLVM ends its process where a file cannot be written.
   if (how)
     if (auto full = no_room()) return std::move(*full);

@@ -55,6 +55,7 @@ class Worker {
   Error died();
   Error kill(Error why);
 
+  bool exited_ = false;  // it ended by itself, by no signal
   std::string family_;
   std::size_t resident_bytes_max_;
   PrivateFolder folder_;

@@ -119,6 +119,7 @@ class Pool final : public WorkerPool {
                CancelToken cancel, CompileDone done) override;
   void identity(const target::Target& target, IdentityDone done) override;
   void retire(const std::string& family) override;
+  void replace(const std::string& family, std::vector<std::string> command) override;
   PoolStats stats() override;
   std::vector<int> worker_pids() override;
 
@@ -138,8 +139,9 @@ class Pool final : public WorkerPool {
   bool closing();
   bool retired(const Slot& slot);
   std::uint64_t generation_of(const std::string& family);
+  WorkerCommand* command_of(const std::string& family);  // with the lock held; null: none is configured
 
-  PoolOptions options_;
+  PoolOptions options_;  // its commands: under the lock
   std::mutex mutex_;
   bool closing_ = false;
   Queue queue_;
@@ -304,12 +306,17 @@ Status Pool::ensure_worker(Slot& slot, std::unique_ptr<Worker>& worker, const Jo
     stats_.recycled += recycled;
   }
   if (worker) return {};
-  const auto command = std::find_if(options_.commands.begin(), options_.commands.end(),
-                                    [&](const WorkerCommand& c) { return c.family == job.family; });
-  if (command == options_.commands.end())
-    return Error(ErrorCode::no_compiler, "no compile worker is configured for " + job.family + " targets");
-  const auto generation = generation_of(job.family);  // before it maps its files
-  KILN_TRY(worker, Worker::start(*command, options_, watch_for(job)));
+  WorkerCommand command;
+  std::uint64_t generation = 0;  // before it maps its files
+  {
+    const std::lock_guard lock(mutex_);
+    const auto* configured = command_of(job.family);
+    if (!configured)
+      return Error(ErrorCode::no_compiler, "no compile worker is configured for " + job.family + " targets");
+    command = *configured;
+    generation = generations_[job.family];
+  }
+  KILN_TRY(worker, Worker::start(command, options_, watch_for(job)));
   const std::lock_guard lock(mutex_);
   slot.generation = generation;
   slot.family = job.family;
@@ -374,6 +381,18 @@ bool Pool::closing() {
 void Pool::retire(const std::string& family) {
   const std::lock_guard lock(mutex_);
   ++generations_[family];
+}
+
+void Pool::replace(const std::string& family, std::vector<std::string> command) {
+  const std::lock_guard lock(mutex_);
+  ++generations_[family];
+  if (auto* configured = command_of(family)) configured->command = std::move(command);
+}
+
+WorkerCommand* Pool::command_of(const std::string& family) {
+  const auto at = std::find_if(options_.commands.begin(), options_.commands.end(),
+                               [&](const WorkerCommand& c) { return c.family == family; });
+  return at == options_.commands.end() ? nullptr : &*at;
 }
 
 bool Pool::retired(const Slot& slot) { return slot.generation != generation_of(slot.family); }

@@ -11,11 +11,20 @@
 
 namespace kiln::compile {
 
+// How workers are started now. `change` is another number whenever another compiler may be found since, also behind the
+// same words.
+struct WorkerStart {
+  std::vector<std::string> command;
+  std::uint64_t change = 0;
+};
 // How one family's workers are started: configuration, not code.
 struct WorkerCommand {
   std::string family;                       // "hip" or "host": which targets it serves
   std::vector<std::string> command;         // argv, e.g. {prefix loader, --library-path, …, kiln-compile-hip, --include, …}; empty: none
   std::string why_absent;                   // for the error when command is empty
+  // What `command` is by now; its first `change` is 0. Asked where a compile is wanted, from any thread. Null: it
+  // stays.
+  std::function<WorkerStart()> look;
 };
 struct PoolOptions {
   std::vector<WorkerCommand> commands;
@@ -63,6 +72,8 @@ class WorkerPool {
   virtual void identity(const target::Target& target, IdentityDone done) = 0;
   // The family's compiler or its files changed: workers that run now answer what they have and are replaced.
   virtual void retire(const std::string& family) = 0;
+  // The same, and new workers of the family are started by `command`.
+  virtual void replace(const std::string& family, std::vector<std::string> command) = 0;
   virtual PoolStats stats() = 0;
   virtual std::vector<int> worker_pids() = 0;
 };

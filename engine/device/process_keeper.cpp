@@ -58,7 +58,8 @@ Result<DeviceProcess::Socket> DeviceProcess::start() {
   sockets.second.reset();
   const auto fail = [&](const std::string& why) {
     const std::lock_guard lock(mutex_);
-    return Error(ErrorCode::device_lost, "the device process could not be started: " + why, true);
+    const bool incomplete = why.ends_with("exit status 127");  // the loader's: a library is missing
+    return Error(ErrorCode::device_lost, "the device process could not be started: " + why, !incomplete);
   };
   {
     const std::lock_guard lock(mutex_);

@@ -120,9 +120,48 @@ void CompilerIdentities::check(const std::string& family, Family& state) {
   if (!absent) pool_.retire(family);
 }
 
+compile::WorkerCommand* CompilerIdentities::command_of(const std::string& family) {
+  const auto at = std::find_if(commands_.begin(), commands_.end(), [&](const auto& c) { return c.family == family; });
+  return at == commands_.end() ? nullptr : &*at;
+}
+
+bool CompilerIdentities::look_again(const std::string& family) {
+  auto* command = command_of(family);
+  if (!command || !command->look) return false;
+  auto start = command->look();  // without the lock: hits need that
+  const std::lock_guard lock(mutex_);
+  auto& state = families_[family];
+  if (state.asking || state.change == start.change) return false;
+  state.change = start.change;
+  const bool replaced = command->command != start.command;
+  // A folder may change without another prefix in it. One that was not usable may have been made anew under its name.
+  if (!replaced && state.known && !state.known->absent) return false;
+  if (replaced) command->command = start.command;
+  pool_.replace(family, std::move(start.command));
+  if (!std::exchange(state.known, nullptr)) return false;  // nobody went by the command before
+  ++generation_;
+  return true;
+}
+
+std::vector<FamilyCompiler> CompilerIdentities::families() {
+  std::vector<FamilyCompiler> all;
+  for (const auto& command : commands_) {
+    look_again(command.family);
+    const std::lock_guard lock(mutex_);
+    FamilyCompiler family{command.family, command.command, "", {}};
+    if (const auto& known = families_[command.family].known) {
+      family.absent = known->absent;
+      if (!known->absent) family.description = known->description;
+    }
+    all.push_back(std::move(family));
+  }
+  return all;
+}
+
 void CompilerIdentities::find(const target::Target& target, Done done) {
   const auto family = compile::family_of(target);
   if (const auto known = current(family)) return done(known);
+  look_again(family);
   std::optional<Error> aborted;
   {
     const std::lock_guard lock(mutex_);

@@ -24,10 +24,19 @@ struct KnownCompiler {
 };
 using KnownCompilerPtr = std::shared_ptr<const KnownCompiler>;
 
+// How one family's workers are started, and what is known of the compiler that they load.
+struct FamilyCompiler {
+  std::string family;
+  std::vector<std::string> command;  // empty: none is configured
+  std::string description;           // empty: no worker was asked yet, or none answers
+  std::optional<Error> absent;       // why none answers
+};
+
 // Thread-safe. A remembered identity holds while its files do not change (device, inode, size, ctime: looked at once a
 // second at most) and the start command is the same; otherwise a worker is asked, by one process of this user at a
 // time. When none answers, all recorded identities serve for lookups, and a worker is asked again 5 s later at the
-// earliest.
+// earliest. Where a start command may be replaced (compile::WorkerCommand::look) it is looked at when a worker is to be
+// asked, and in look_again.
 class CompilerIdentities {
  public:
   using Done = std::function<void(KnownCompilerPtr)>;
@@ -38,6 +47,11 @@ class CompilerIdentities {
   KnownCompilerPtr current(const std::string& family);
   // Changes whenever a compiler becomes known, is found replaced, or is to be asked again.
   std::uint64_t generation();
+  // Whether the start command of the family's workers is another than the one that what is known was found by, or may
+  // lead to another compiler: that is forgotten then, and workers are started anew. For misses: it may look at a folder.
+  bool look_again(const std::string& family);
+  // All configured families, after a look at their commands.
+  std::vector<FamilyCompiler> families();
   // `done` exactly once, possibly before this returns, never null.
   void find(const target::Target& target, Done done);
   // Answers everyone who waits with this error. Nothing is asked any more.
@@ -53,6 +67,7 @@ class CompilerIdentities {
     KnownCompilerPtr known;
     compile::Identity identity;         // of `known`, unless it is absent
     std::chrono::steady_clock::time_point checked;
+    std::uint64_t change = 0;           // compile::WorkerStart::change of the command that it is asked by
     bool asking = false;
     std::vector<Done> waiting;
   };
@@ -60,6 +75,7 @@ class CompilerIdentities {
   static Bytes encode(const std::vector<Record>& records);
   std::vector<Record> read(const std::string& family);
   Record record_for(const std::string& family) const;  // without an identity yet
+  compile::WorkerCommand* command_of(const std::string& family);
   void check(const std::string& family, Family& state);
   bool remembered(const std::string& family);
   bool ask(const target::Target& target);
@@ -68,6 +84,7 @@ class CompilerIdentities {
 
   ObjectStore& store_;
   compile::WorkerPool& pool_;
+  // The words of one change under the lock, and never while a worker is asked that was started by them.
   std::vector<compile::WorkerCommand> commands_;
   std::vector<std::string> environment_;  // of the workers, what decides which compiler they load
   Poller& poller_;

@@ -144,8 +144,14 @@ void Flights::compile(const std::shared_ptr<Flight>& flight) {
 }
 
 void Flights::compiled(const std::shared_ptr<Flight>& flight, Result<compile::Compiled> result) {
-  if (result)
-    if (auto valid = hooks_.still_valid(*flight->first, flight->compiler); !valid) result = std::move(valid).error();
+  if (result) {
+    auto valid = hooks_.still_valid(*flight->first, flight->compiler);
+    if (!valid && valid.error().retryable) {
+      for (const auto& waiter : end(flight)) hooks_.begin_anew(waiter);
+      return;
+    }
+    if (!valid) result = std::move(valid).error();
+  }
   if (!result) return land(flight, std::move(result).error(), "compiled");
   auto stored = std::make_shared<StoredObject>();
   stored->key = flight->key;
@@ -169,18 +175,21 @@ void Flights::compiled(const std::shared_ptr<Flight>& flight, Result<compile::Co
   land(flight, std::move(outcome), "compiled");
 }
 
+// Gives its lock back and lets nobody join any more; who waits for it.
+std::vector<WaiterPtr> Flights::end(const std::shared_ptr<Flight>& flight) {
+  flight->lock.reset();
+  std::vector<WaiterPtr> waiters;
+  const std::lock_guard lock(mutex_);
+  waiters.swap(flight->waiters);
+  if (const auto it = flights_.find(flight->key); it != flights_.end() && it->second == flight) flights_.erase(it);
+  return waiters;
+}
+
 // Answers everyone in the flight. The first waiter's request is the one that compiled, the others joined it.
 void Flights::land(const std::shared_ptr<Flight>& flight, Result<CompileOutcome> outcome,
                    const std::string& leader_origin) {
-  flight->lock.reset();
-  std::vector<WaiterPtr> waiters;
-  {
-    const std::lock_guard lock(mutex_);
-    waiters.swap(flight->waiters);
-    if (const auto it = flights_.find(flight->key); it != flights_.end() && it->second == flight) flights_.erase(it);
-  }
   bool leader = true;
-  for (const auto& waiter : waiters) {
+  for (const auto& waiter : end(flight)) {
     if (!outcome) {
       waiter->finish(outcome.error());
       continue;

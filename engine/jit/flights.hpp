@@ -55,6 +55,8 @@ struct FlightHooks {
   std::function<void(const KernelPtr&)> remember;              // in memory
   // Whether what a worker made now belongs under a key that was computed with `compiler`; the reason if not.
   std::function<Status(const Waiter&, const KnownCompilerPtr& compiler)> still_valid;
+  // The compiler was replaced while this one waited: its request begins anew, with another key.
+  std::function<void(const WaiterPtr&)> begin_anew;
 };
 
 class Flights {
@@ -74,6 +76,7 @@ class Flights {
   bool attempt(const std::shared_ptr<Flight>& flight);
   void note_holder(Flight& flight);
   void compile(const std::shared_ptr<Flight>& flight);
+  std::vector<WaiterPtr> end(const std::shared_ptr<Flight>& flight);
   void compiled(const std::shared_ptr<Flight>& flight, Result<compile::Compiled> result);
   void land(const std::shared_ptr<Flight>& flight, Result<CompileOutcome> outcome, const std::string& leader_origin);
   std::vector<WaiterPtr> waiters_of(const Flight& flight);

@@ -20,6 +20,19 @@ std::string behind(const std::string& name, const std::string& kind) {
   return name.rfind(kind, 0) == 0 ? name.substr(kind.size()) : std::string();
 }
 
+// A device is named, where a target is meant, or a kind of device without saying which.
+Error unknown_device(const std::string& name) {
+  const std::string card = "hip:0 (the first AMD card)";
+  const auto target = target::parse_target(name);
+  std::string meant;
+  if (target && target->is_host()) meant = "host";
+  else if (target) meant = "emu:" + name + " (emulated) or " + card;
+  else if (name == "hip" || name == "gpu" || name == "emu" || name == "hip:" || name == "emu:")
+    meant = card + " or emu:gfx942 (emulated)";
+  return Error(ErrorCode::unknown_target,
+               "no device " + name + (meant.empty() ? "" : "; did you mean " + meant + "?"));
+}
+
 bool is_card_number(const std::string& text) {
   return !text.empty() && text.size() < 4 && text.find_first_not_of("0123456789") == std::string::npos;
 }
@@ -167,7 +180,7 @@ Result<device::DeviceProcessOptions> LoadedKernels::process_of(const std::string
     process.command.insert(process.command.end(), {emulated_hip_, "0"});
     process.environment.push_back("KILN_EMULATOR_TARGETS=" + target.full);
   } else {
-    return Error(ErrorCode::unknown_target, "no device " + name.substr(0, 80));
+    return unknown_device(name.substr(0, 80));
   }
   return process;
 }

@@ -6,7 +6,6 @@
 #include <future>
 #include <thread>
 
-#include "engine/jit/compiler_identities.hpp"
 #include "engine/jit/flights.hpp"
 #include "engine/jit/key.hpp"
 #include "engine/jit/loaded_kernels.hpp"
@@ -91,6 +90,7 @@ class SessionImpl final : public Session {
     return loaded_.private_device(name);
   }
   std::uint64_t compilers() override { return identities_.generation(); }
+  std::vector<FamilyCompiler> family_compilers() override { return identities_.families(); }
   SessionStats stats() override;
   ObjectStore& store() override { return *options_.store; }
 
@@ -104,6 +104,7 @@ class SessionImpl final : public Session {
   ComputedKey key_for(const Prepared& prepared, const Digest& compiler) const;
   bool answer_from_memory(const CompileRequest& request, const Prepared& prepared, const CompileDone& done,
                           std::chrono::steady_clock::time_point began);
+  void ask_compiler(const WaiterPtr& waiter, const std::optional<Digest>& digest);
   void compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr& compiler, const std::optional<Digest>& digest);
   bool hit(const WaiterPtr& waiter, const ComputedKey& computed);
   void explain(Waiter& waiter, ComputedKey computed, const KnownCompiler& compiler) const;
@@ -173,7 +174,8 @@ FlightHooks SessionImpl::hooks() {
                            const Waiter& waiter) { return on_disk(key, waiter.target.get(), waiter.program); },
           .remember = [this](const KernelPtr& kernel) { keep(kernel); },
           .still_valid = [this](const Waiter& waiter,
-                                const KnownCompilerPtr& compiler) { return still_valid(waiter, compiler); }};
+                                const KnownCompilerPtr& compiler) { return still_valid(waiter, compiler); },
+          .begin_anew = [this](const WaiterPtr& waiter) { ask_compiler(waiter, std::nullopt); }};
 }
 
 // ---- preparing a request ------------------------------------------------------------------------------------------
@@ -247,9 +249,13 @@ void SessionImpl::compile(CompileRequest request, CompileDone done) {
   waiter->target = prepared->target;
   if (auto compiler = identities_.current(compile::family_of(*prepared->target)))
     return compiler_known(waiter, compiler, digest);
+  ask_compiler(waiter, digest);
+}
+
+void SessionImpl::ask_compiler(const WaiterPtr& waiter, const std::optional<Digest>& digest) {
   poller_.until([this, waiter] { return flights_.watch(waiter); }, watch_interval_max);
   waiter->report("asking for the compiler's identity", 0.05);
-  identities_.find(*prepared->target, [this, waiter, digest](const KnownCompilerPtr& compiler) {
+  identities_.find(*waiter->target, [this, waiter, digest](const KnownCompilerPtr& compiler) {
     compiler_known(waiter, compiler, digest);
   });
 }
@@ -283,6 +289,8 @@ void SessionImpl::compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr
     return;
   }
   if (closing_) return void(waiter->finish(Error(ErrorCode::cancelled, "the session is being closed", true)));
+  // A miss, or nobody compiles: since, a toolchain may have been installed.
+  if (identities_.look_again(compile::family_of(*waiter->target))) return ask_compiler(waiter, digest);
   if (waiter->request.must_hit) {
     auto error = Error(ErrorCode::must_hit, "the kernel is not in the cache, and the request says must_hit");
     if (!compiler->digests.empty()) error.context.push_back("key: " + prepared.computed.key.hex());

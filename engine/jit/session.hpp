@@ -16,6 +16,7 @@
 #include "engine/device/device.hpp"
 #include "engine/ir/bound/program.hpp"
 #include "engine/ir/tile/program.hpp"
+#include "engine/jit/compiler_identities.hpp"
 #include "engine/jit/object_store.hpp"
 #include "engine/reference/interpreter.hpp"
 #include "engine/specialize/specialize.hpp"
@@ -127,6 +128,8 @@ class Session {
   // A number that changes whenever a compiler was found, replaced or lost: an answer that was right while it had one value is
   // right while it has. Cheap; looks at the compilers' files once a second.
   virtual std::uint64_t compilers() = 0;
+  // How workers are started now, and which compilers they have, by family; looks for replaced start commands.
+  virtual std::vector<FamilyCompiler> family_compilers() = 0;
   virtual SessionStats stats() = 0;
   virtual ObjectStore& store() = 0;
 };

@@ -159,7 +159,12 @@ class Commands(unittest.TestCase):
         self.assertGreater(answer["counters"]["compared"], 10)
         self.assertTrue(answer["interpreter"]["passed"])
         self.assertEqual(answer["result"]["tensors"][0]["different"], 0)
-        self.assertIn("nothing to shrink", self.here.json("replay", self.whole, "--shrink", status=1)["error"]["message"])
+        shrunk = self.here.json("replay", self.whole, "--shrink", "--interpreter")["shrunk"]
+        self.assertIsNone(shrunk["file"])
+        self.assertIn("nothing to shrink", shrunk["note"])
+        done = self.here.kiln("replay", self.whole, "--shrink")
+        self.assertIn("nothing to shrink: the replay does not fail; --interpreter also compares", done.stdout)
+        self.assertFalse(os.path.exists(self.whole + ".small"))
 
     def test_another_target_is_refused(self):
         answer = self.here.json("replay", self.whole, "--device", "emu:gfx90a", status=1)
@@ -216,6 +221,11 @@ class Commands(unittest.TestCase):
         host = self.here.path("host.kiln")
         self.here.kiln("--no-daemon", "run", "softmax", "--set", "M=4", "N=64", "--capture", host)
         self.assertTrue(self.here.json("replay", host)["same"])
+        elsewhere = self.here.json("replay", host, "--device", "emu:gfx942", status=1)["error"]
+        self.assertEqual(elsewhere["data"]["code"], "unsupported")
+        self.assertIn("make the capture of a launch there", elsewhere["message"])
+        refused = self.here.kiln("replay", host, "--check", "races", status=2)  # as nothing there looks for races
+        self.assertIn("--check is of an emulated card, and the replay runs on host", refused.stderr)
         os.chmod(host, 0o666)
         answer = self.here.json("replay", host, status=1)
         self.assertEqual(answer["error"]["data"]["code"], "permission_denied")

@@ -107,6 +107,40 @@ class Quoting(ServiceCase):
         process.wait(60)
         return got.decode().replace("\r\n", "\n")
 
+    def test_kernels_to_prepare(self):
+        path = os.path.join(self.service.folder, "kernels.json")
+        with open(path, "w", encoding="utf-8") as file:
+            file.write('{"kernels": [\n {"program": "softmax", "set": {"M": 4, "N": 100}},\n'
+                       ' {"program": "softmax", "set": {"M": 4, "Q": 100}, "target": "gfx942"},\n'
+                       ' {"program": "softmax", "sett": {}},\n {"program": "softmax", "set": {"M": [1]}},\n'
+                       ' {"program": {"kiln": "tile/1", "name": "p"}},\n {"program": "sofmax"}, 7]}\n')
+        done = self.service.kiln("prepare", path, check=1)
+        self.assertIn("7 kernels: ", done.stdout)
+        self.assertIn(", 6 failed", done.stdout)
+        self.assertIn("kernel 1, softmax for gfx942, M=4 Q=100\n", done.stderr)
+        for place, said in ((r"3:46", "no symbol, option or tunable 'Q'"), (r"3:32", "the symbol 'N' has no value"),
+                            (r"4:33", "unknown field"), (r"5:38", "wrong value"), (r"6:14", "needs the field 'params'"),
+                            (r"7:14", 'no built-in program "sofmax"'), (r"7:25", "expected an object, found 7")):
+            self.assertRegex(done.stderr, r"kernels\.json:%s: error: .*%s" % (place, said))
+        self.assertIn("hint: did you mean set?", done.stderr)
+        entries = json.loads(self.service.kiln("--json", "prepare", path, check=1).stdout)["kernels"]
+        self.assertEqual([entries[1][name] for name in ("program", "target", "set")],
+                         ["softmax", "gfx942", {"M": 4, "Q": 100}])
+        self.assertRegex(entries[1]["mistakes"][0], r"kernels\.json:3:46: error: the program has no symbol")
+        self.assertEqual(entries[4]["error"]["data"]["code"], "program_invalid")
+        pointers = [d["pointer"] for d in entries[3]["error"]["data"]["diagnostics"]]
+        self.assertEqual(pointers, ["/params/kernels/3/set/M"])
+
+    def test_targets_as_devices_and_devices_as_targets(self):
+        for device, meant in (("gfx942", "emu:gfx942 (emulated) or hip:0"), ("host:avx2", "did you mean host?"),
+                              ("hip", "hip:0 (the first AMD card)")):
+            for command in (["run"], ["profile"], ["tune"], ["compare", "softmax"]):
+                done = self.service.kiln(*command, "softmax", "--set", "M=4", "N=64", "--device", device)
+                self.assertNotEqual(done.returncode, 0)
+                self.assertIn(meant, done.stderr, command)
+        done = self.service.kiln("compile", "softmax", "--set", "M=4", "N=64", "--target", "emu:gfx942", check=1)
+        self.assertIn("emu:gfx942 is a device: the target is gfx942", done.stderr)
+
     def test_controls_of_a_file_are_escaped(self):
         raw = self.written('{"kiln": "tile/1", "name": "\x1b]0;owned\x07\x7f\u009b31m"}', "raw\x1b.json")
         escaped = self.written('{"kiln": "tile/1", "name": "a\\u001b[31m\\u009b\\u007f", "\x7f\u009b": 1}')

@@ -50,6 +50,29 @@ class CommandLine(ServiceCase):
         value = json.loads(self.service.kiln("--json", "run", "softmax", "--set", "M=3", "N=9", "--repeat", "3", check=0).stdout)
         self.assertEqual(value["launches_timed"], 3)
 
+    def test_emulated_times_are_said_to_be_that(self):
+        for device, emulated in (("host", False), ("emu:gfx942", True)):
+            words = ["run", "softmax", "--set", "M=3", "N=9", "--device", device]
+            self.assertEqual(json.loads(self.service.kiln("--json", *words, check=0).stdout)["emulated"], emulated)
+            self.assertEqual("not the card's time" in self.service.kiln(*words, check=0).stdout, emulated)
+
+    def test_reports_for_the_host_have_no_zeros_of_cards(self):
+        words = ["softmax", "--set", "M=3", "N=9"]
+        report = json.loads(self.service.kiln("--json", "explain", *words, check=0).stdout)
+        self.assertEqual(set(report["resources"]), {"tile_bytes", "code_bytes"})
+        self.assertGreater(report["resources"]["tile_bytes"], 0)
+        for name in ("lds_conflict_cycles", "lds_instructions"):
+            self.assertNotIn(name, report)
+        text = self.service.kiln("explain", *words, check=0).stdout
+        self.assertIn("tile_bytes", text)
+        for name in ("vgprs", "lds", "LDS", "waves_per_simd"):
+            self.assertNotIn(name, text)
+        tiles = self.service.kiln("explain", "gemm", "--set", "M=64", "N=64", "K=64", "dtype=f32", check=0).stdout
+        self.assertIn("shared tiles\n", tiles)
+        self.assertIn("stages\n", tiles)  # the last column: no conflicts
+        for line in tiles[tiles.index("decisions"):].splitlines()[1:]:
+            self.assertRegex(line, "rows of [0-9]+ bytes, .* to align vectors|host.fma in blocks .*: the least time")
+
     def test_raw_files(self):
         path = os.path.join(self.service.folder, "x"), os.path.join(self.service.folder, "y")
         with open(path[0], "wb") as file:

@@ -89,6 +89,31 @@ class Commands(unittest.TestCase):
         missing = self.kiln("run", self.file + ":nothing", check=1)
         self.assertIn("no kernel nothing", missing.stderr)
 
+    def test_explanations_name_lines(self):
+        for target in ("host", "gfx942"):
+            text = self.kiln("explain", self.scale, *self.sizes, "--target", target).stdout
+            self.assertNotRegex(text, "/launches/")
+        bounds = self.kiln("explain", self.scale, "--set", "M=10", "N=60").stdout
+        self.assertRegex(bounds[bounds.index("bounds checks"):], r"mine\.py:10:\d+: [XY] axis")
+
+    def test_kernels_to_prepare(self):
+        path = os.path.join(self.service.folder, "kernels.json")
+        kernels = [{"program": self.scale, "set": {"M": 10, "N": 64}},
+                   {"program": self.file + ":open_types", "arg": ["X=f16[10, 32]", "Y=f16[10, 32]"],
+                    "target": "gfx942"},
+                   {"program": self.file + ":too_large", "set": {"M": 256, "N": 256}, "target": "gfx942"},
+                   {"program": self.file + ":nothing"}]
+        with open(path, "w", encoding="utf-8") as file:
+            json.dump(kernels, file)
+        done = self.kiln("prepare", path, check=1)
+        self.assertRegex(done.stdout, "4 kernels: .*, 2 failed")
+        self.assertRegex(done.stderr, r"kernel 2, .*mine\.py:too_large for gfx942, M=256 N=256\n"
+                                      r".*mine\.py:\d+:\d+: error: the shared tiles do not fit")
+        self.assertRegex(done.stderr, r"kernel 3, .*\n(.*\n)*.*no kernel nothing")
+        entries = json.loads(self.kiln("--json", "prepare", path, check=1).stdout)["kernels"]
+        self.assertEqual(["error" in entry for entry in entries], [False, False, True, True])
+        self.assertRegex(entries[2]["mistakes"][0], r"mine\.py:\d+:\d+: error: the shared tiles")
+
     def test_what_a_file_prints_and_starts_at_import(self):
         path = os.path.join(self.service.folder, "talks.py")
         with open(path, "w", encoding="utf-8") as file:

@@ -58,7 +58,8 @@ Error unknown(std::string_view text, const std::string& why = "") {
   std::string message = "no target '" + shown + "'";
   if (!why.empty()) message += ": " + why;
   message += "; known: " + list;
-  if (!nearest.empty()) message += "; did you mean '" + nearest + "'?";
+  if (shown.starts_with("emu:")) message += "; " + shown + " is a device: the target is " + shown.substr(4);
+  else if (!nearest.empty()) message += "; did you mean '" + nearest + "'?";
   return Error(ErrorCode::unknown_target, message);
 }
 

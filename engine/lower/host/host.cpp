@@ -15,7 +15,10 @@ void describe_tiles(const bound::Launch& launch, const kernel::Launch& out, Lowe
     const auto& tile = launch.tiles[id];
     const auto& storage = out.storages[id];
     std::string text = std::string(dtype_name(storage.dtype)) + " in scratch, rows of " +
-                       std::to_string(storage.lds_layout.pitch_bytes()) + " bytes";
+                       std::to_string(storage.lds_layout.pitch_bytes()) + " bytes, " +
+                       (storage.lds_layout.rows() > 1
+                            ? "an odd number of cache lines, to align vectors and spread columns over all cache sets"
+                            : "whole cache lines, to align vectors");
     if (storage.dtype != tile.dtype) text += ", converted once while it is packed";
     if (storage.lds_layout.contiguous + 1 != static_cast<int>(tile.shape.size()))
       text += ", transposed: the product streams it along n";

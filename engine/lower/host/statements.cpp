@@ -171,7 +171,8 @@ void Translator::gemm(const bound::Body& siblings, const bound::Stmt& stmt, cons
   report_.decisions.push_back({"anchor", stmt.pointer,
                                "host.fma in blocks of " + std::to_string(plan.block.m) + "x" +
                                    std::to_string(plan.block.n) + " for a product of " + std::to_string(c_shape[0]) +
-                                   "x" + std::to_string(c_shape[1]) + "x" + std::to_string(node.k)});
+                                   "x" + std::to_string(c_shape[1]) + "x" + std::to_string(node.k) +
+                                   ": the least time by the estimate of all that fit the registers"});
   out.push_back({stmt.pointer, "", std::move(node)});
 }
 

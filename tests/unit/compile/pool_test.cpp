@@ -292,13 +292,16 @@ TEST_F(Pool, StartsThatFailSayWhy) {
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().code, ErrorCode::no_compiler);
   EXPECT_NE(ended.error().message.find("exit status 1"), std::string::npos) << ended.error().message;
+  EXPECT_FALSE(ended.error().retryable);
   const auto missing = compile(*WorkerPool::create(options({"/no/such/worker"})), "a");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, ErrorCode::no_compiler);
+  EXPECT_FALSE(missing.error().retryable);
   const auto refuses = compile(*WorkerPool::create(options({worker, "--refuse-to-start"})), "a");
   ASSERT_FALSE(refuses);
   EXPECT_EQ(refuses.error().code, ErrorCode::no_compiler);
   EXPECT_NE(refuses.error().message.find("told to refuse"), std::string::npos) << refuses.error().message;
+  EXPECT_FALSE(refuses.error().retryable);
   PoolOptions none = options();
   none.commands = {{"hip", {}, "install it"}};
   const auto absent = compile(*WorkerPool::create(none), "a");

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
@@ -78,6 +79,26 @@ TEST_F(Toolchains, ListsNewestFirstAndLeavesOutWhatIsIncomplete) {
   EXPECT_EQ(list[0].name, "hiprtc-6.10.0-1");
   EXPECT_EQ(list[1].name, "hiprtc-6.9.0-1");
   EXPECT_TRUE(list_toolchains(folder_ / "absent").empty());
+}
+
+TEST_F(Toolchains, InstalledAndRemovedOnesAreSeen) {
+  const std::string whole = "kiln-toolchain 1\norigin x y\ntarget gfx942\nend\n";
+  ToolchainWatch watch(folder_ / "there");
+  EXPECT_FALSE(watch.look().newest);
+  EXPECT_EQ(watch.look().change, 0u);
+  make_prefix("there/hiprtc-1", whole);
+  const auto first = watch.look();
+  ASSERT_TRUE(first.newest);
+  EXPECT_EQ(first.newest->name, "hiprtc-1");
+  EXPECT_EQ(watch.look().change, first.change);
+  make_prefix("there/hiprtc-2", whole);
+  const auto second = watch.look();
+  EXPECT_EQ(second.newest->name, "hiprtc-2");
+  EXPECT_GT(second.change, first.change);
+  std::filesystem::remove_all(folder_ / "there/hiprtc-2");
+  EXPECT_EQ(watch.look().newest->name, "hiprtc-1");
+  std::filesystem::remove_all(folder_ / "there");
+  EXPECT_FALSE(watch.look().newest);
 }
 
 TEST_F(Toolchains, WithoutAptTheErrorNamesRocm) {

@@ -208,6 +208,65 @@ TEST_F(SessionTest, ACompilerReplacedWhileWeRunIsNoticed) {
   EXPECT_EQ(session->stats().pool.started, 2u) << "the old worker is not used again";
 }
 
+TEST_F(SessionTest, AnotherStartCommandIsTakenAtAMissAndHitsDoNotLook) {
+  auto with = options();
+  const auto newer = folder_ / "newer";
+  std::filesystem::copy_file(worker(), newer);
+  change_build_id(newer);
+  std::atomic<bool> installed{false};
+  std::atomic<int> looks{0};
+  const auto old = with.pool.commands[0].command;
+  with.pool.commands[0].look = [&, old]() -> compile::WorkerStart {
+    ++looks;
+    auto command = old;
+    if (installed) command[0] = newer;
+    return {std::move(command), installed ? 1u : 0u};
+  };
+  const auto session = open(std::move(with));
+  const auto first = session->compile_now(small_request("a"));
+  ASSERT_TRUE(first) << to_text(first.error());
+  installed = true;
+  const int before = looks;
+  EXPECT_EQ(session->compile_now(small_request("a"))->kernel->key, first->kernel->key);
+  EXPECT_EQ(looks, before) << "a hit looks for nothing";
+  ASSERT_TRUE(session->compile_now(small_request("b")));
+  const auto again = session->compile_now(small_request("a"));
+  ASSERT_TRUE(again) << to_text(again.error());
+  EXPECT_NE(again->kernel->key, first->kernel->key);
+  const auto families = session->family_compilers();
+  ASSERT_FALSE(families.empty());
+  EXPECT_EQ(families[0].command[0], newer);
+  EXPECT_EQ(families[0].description, "fault compiler");
+}
+
+TEST_F(SessionTest, ACompileThatRunsWhileItsCompilerIsReplacedBeginsAnew) {
+  make_gate();
+  auto with = options();
+  const auto newer = folder_ / "newer";
+  std::filesystem::copy_file(worker(), newer);
+  change_build_id(newer);
+  std::atomic<bool> installed{false};
+  const auto old = with.pool.commands[0].command;
+  with.pool.commands[0].look = [&, old]() -> compile::WorkerStart {
+    auto command = old;
+    if (installed) command[0] = newer;
+    return {std::move(command), installed ? 1u : 0u};
+  };
+  const auto session = open(std::move(with));
+  auto running = start(*session, small_request("gate"));
+  wait_for_compiles(1);
+  installed = true;
+  ASSERT_TRUE(session->compile_now(small_request("other")));
+  open_gate();           // the old compiler's: its object belongs under no key any more
+  wait_for_compiles(3);  // and the new one's
+  open_gate();
+  const auto outcome = running.get();
+  ASSERT_TRUE(outcome) << to_text(outcome.error());
+  const auto hit = session->compile_now(must_hit("gate"));
+  ASSERT_TRUE(hit) << to_text(hit.error());
+  EXPECT_EQ(hit->kernel->key, outcome->kernel->key);
+}
+
 TEST_F(SessionTest, LoadsOncePerDevice) {
   const auto session = open();
   EXPECT_EQ(session->device_names(), std::vector<std::string>{"host"});
