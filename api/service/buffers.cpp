@@ -97,6 +97,7 @@ Status Buffer::keep_from_shrinking() {
     if (std::uint64_t(info.st_size) < offset_ + size_) return Error(ErrorCode::invalid_argument, "the file became shorter while it was registered");
     return ok();
   }
+  if (::fcntl(fd_.get(), F_GETFL) & O_APPEND) writable_ = false;  // pwrite would write behind the file's end
   KILN_TRY(shadow_, sealed_shadow(size_));
   KILN_TRY(shadow_bytes_, Mapping::map(shadow_.get(), size_, true));
   return ok();
