@@ -330,8 +330,8 @@ class Kinds(WitnessedCase):
             return fd
 
         good = self.register(memfd(4 * COUNT))
-        for fd in (read_only(memfd(4 * COUNT)), read_only(shared_file(4 * COUNT)), read_only(sealed(F_SEAL_FUTURE_WRITE)),
-                   sealed(F_SEAL_WRITE), sealed(F_SEAL_FUTURE_WRITE)):
+        for fd in (read_only(memfd(4 * COUNT)), read_only(shared_file(4 * COUNT)),
+                   read_only(sealed(F_SEAL_FUTURE_WRITE)), sealed(F_SEAL_WRITE), sealed(F_SEAL_FUTURE_WRITE)):
             answer = self.ok("buffer.register", {"fd": {"fd": 0}}, [fd])
             os.close(fd)
             self.assertFalse(answer["writable"])

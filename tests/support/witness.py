@@ -79,8 +79,8 @@ def difference(now, before):
 class Witness:
     """A client with two buffers, whose launches have to be right."""
 
-    def __init__(self, service):
-        self.connection = service.connect()
+    def __init__(self, service, device="host"):
+        self.connection, self.device = service.connect(), device
         self.memory, self.arguments = {}, {}
         for name in "XY":
             fd = memfd(4 * COUNT)
@@ -96,7 +96,8 @@ class Witness:
         self.number += 1
         values = [self.number * 1000 + i for i in range(COUNT)]
         self.memory["X"][:] = struct.pack("<64i", *values)
-        answer = self.connection.call("kernel.launch", {"program": TRIPLED, "args": self.arguments})
+        request = {"program": TRIPLED, "device": self.device, "args": self.arguments}
+        answer = self.connection.call("kernel.launch", request)
         if "result" not in answer:
             raise AssertionError("the witness was answered %r" % answer)
         if struct.unpack("<64i", self.memory["Y"][:]) != tuple(v * 3 + 1 for v in values):
@@ -109,16 +110,17 @@ class Witness:
 
 
 class WitnessedCase(unittest.TestCase):
-    """Tests on one daemon, `service`, with the settings `config`. After each one: the witness is served, no device
-    process was lost, and the daemon and its device processes hold what they held before, once the test's connections
-    are closed."""
+    """Tests on one daemon, `service`, with the settings `config`. After each one: witnesses on `devices` are served,
+    no device process was lost, and the daemon and its device processes hold what they held before, once the test's
+    connections are closed."""
 
     config = None
+    devices = ("host",)
 
     @classmethod
     def setUpClass(cls):
         cls.service = Service(config=cls.config)
-        cls.witness = Witness(cls.service)
+        cls.witnesses = [Witness(cls.service, device) for device in cls.devices]
         devices = device_processes(cls.service.process.pid)
         # They answer before they close what they have mapped.
         until(lambda: not any(name.startswith("descriptor /memfd") for pid in devices for name in footprint(pid)),
@@ -126,7 +128,8 @@ class WitnessedCase(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        cls.witness.close()
+        for witness in cls.witnesses:
+            witness.close()
         cls.service.__exit__()
 
     def processes(self):
@@ -147,7 +150,8 @@ class WitnessedCase(unittest.TestCase):
             for fd in connection.fds:
                 os.close(fd)
         self.assertTrue(self.service.alive(), self.service.log())
-        self.witness.launch()
+        for witness in self.witnesses:
+            witness.launch()
         for pid, before in self.before.items():
             self.assertIn(pid, self.processes(), "a device process was lost\n" + self.service.log())
             try:
