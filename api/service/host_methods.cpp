@@ -78,7 +78,9 @@ void program_check(const CallPtr& call) {
 }
 
 void program_list(const CallPtr& call) {
-  call->answer(Json{{"programs", call->state.catalog.builtin_names()}});
+  auto names = call->state.catalog.builtin_names();
+  if (!names) return call->answer(std::move(names).error());
+  call->answer(Json{{"programs", std::move(*names)}});
 }
 
 void program_show(const CallPtr& call) {
