@@ -39,8 +39,9 @@ class DiskStore final : public jit::ObjectStore {
   static std::shared_ptr<DiskStore> open_temporary(const StoreOptions& options, const std::string& why);
   ~DiskStore() override;
 
-  std::shared_ptr<const jit::StoredObject> lookup(
-      const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound = {}) override;
+  std::shared_ptr<const jit::StoredObject> lookup(const jit::Key& key,
+                                                  const std::function<bool(const jit::StoredObject&)>& sound = {},
+                                                  std::optional<Error>* unread = nullptr) override;
   Status store(const jit::Key& key, ByteView metadata, ByteView object) override;
   Result<std::unique_ptr<jit::CompileLock>> try_lock(const jit::Key& key) override;
   std::optional<jit::LockHolder> lock_holder(const jit::Key& key) override;

@@ -34,7 +34,7 @@ class MemoryStore::Lock final : public jit::CompileLock {
 };
 
 std::shared_ptr<const jit::StoredObject> MemoryStore::lookup(
-    const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound) {
+    const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound, std::optional<Error>*) {
   const std::scoped_lock guard(mutex_);
   const auto found = by_key_.find(key);
   if (found != by_key_.end() && sound && !sound(*found->second->object)) {

@@ -73,8 +73,10 @@ class ObjectStore {
   virtual ~ObjectStore() = default;
   // A sound entry or nothing. Anything wrong with the bytes is a miss (the file is quarantined and counted). `sound` may
   // refuse an entry by its contents (ELF flags of another target): treated the same. Takes no lock; sets the time of use.
-  virtual std::shared_ptr<const StoredObject> lookup(
-      const Key& key, const std::function<bool(const StoredObject&)>& sound = {}) = 0;
+  // `unread`: set where nothing comes back because an entry could not be opened now, for want of descriptors say.
+  virtual std::shared_ptr<const StoredObject> lookup(const Key& key,
+                                                     const std::function<bool(const StoredObject&)>& sound = {},
+                                                     std::optional<Error>* unread = nullptr) = 0;
   // Publishes atomically (temporary file, fsync, rename). An equal key that is there already is left or replaced.
   virtual Status store(const Key& key, ByteView metadata, ByteView object) = 0;
   // The cross-process lock of one key; nothing when another process holds it. Success with a lock that guards nothing
