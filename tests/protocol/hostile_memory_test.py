@@ -324,7 +324,8 @@ TOTAL = 4 * GUARD + 76 * ROWS
 
 
 class TablesCase(WitnessedCase):
-    """One buffer holds all tensors, with guards between and around: what leaves a tensor by little or by much is seen."""
+    """One buffer holds all tensors, with guards between and around: what leaves a tensor by little or by much is
+    seen."""
 
     device, launches = "host", 60
 
