@@ -55,12 +55,17 @@ def device_processes(pid):
     return {child: name for child, name in children(pid).items() if name.startswith("kiln-device")}
 
 
+def kind(target):
+    """What a descriptor is, without the numbers that tell it from others of its kind."""
+    return re.sub(r"\[\d+\]|(?<=kiln-worker-)\w+", "", target)
+
+
 def footprint(pid):
     """What a process holds: descriptors and mapped files by kind, and how many threads it has."""
     held = collections.Counter()
     for fd in os.listdir("/proc/%d/fd" % pid):
         try:
-            held["descriptor " + re.sub(r"\[\d+\]", "", os.readlink("/proc/%d/fd/%s" % (pid, fd)))] += 1
+            held["descriptor " + kind(os.readlink("/proc/%d/fd/%s" % (pid, fd)))] += 1
         except FileNotFoundError:  # closed meanwhile
             pass
     with open("/proc/%d/maps" % pid) as maps:
