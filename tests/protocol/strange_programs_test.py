@@ -171,6 +171,58 @@ def replaced(pointer, is_name, text):
     return program
 
 
+SOFTMAX = {"program": "softmax", "set": {"M": 4, "N": 64}}
+
+
+def requests(text):
+    """With the text in every string, or name of a member, that a request has beside its program."""
+    return [
+        (text, {}), ("ping", {text: 1}), ("program.show", {"name": text}), ("kernel.compile", {"program": text}),
+        ("kernel.compile", {"digest": text}), ("kernel.compile", dict(SOFTMAX, set={"M": text, "N": 64})),
+        ("kernel.compile", dict(SOFTMAX, set={"M": 4, "N": 64, "dtype": text})),
+        ("kernel.compile", dict(SOFTMAX, set={"M": 4, "N": 64, text: 1})),
+        ("kernel.compile", dict(SOFTMAX, layouts={"x": text})),
+        ("kernel.compile", dict(SOFTMAX, layouts={text: "auto"})),
+        ("kernel.compile", dict(SOFTMAX, align={text: 4})), ("kernel.compile", dict(SOFTMAX, target=text)),
+        ("kernel.compile", dict(SOFTMAX, device=text)), ("kernel.compile", dict(SOFTMAX, want=text)),
+        ("kernel.load", {"key": text}), ("kernel.unload", {"key": text}), ("cache.evict", {"key": text}),
+        ("kernel.launch", dict(SOFTMAX, args={text: 1})), ("kernel.launch", dict(SOFTMAX, args={}, capture=text)),
+        ("kernel.launch", dict(SOFTMAX, args={}, symbols={text: 1})),
+        ("kernel.launch", dict(SOFTMAX, args={}, switches={text: 1})),
+        ("kernel.launch", dict(SOFTMAX, args={}, switches={"check": text}, device="host")),
+        ("buffer.register", {"ipc": text, "device": "host", "offset": 0, "size": 1}),
+        ("buffer.alloc", {"size": 1, "device": text}), ("event.import", {"ipc": text, "device": "host"}),
+        ("tuning.list", {"record": text}), ("tuning.remove", {"record": text}), ("hello", {"protocol": text}),
+        ("tuning.import", {"records": {"kiln": text, "records": []}})]
+
+
+class Requests(WitnessedCase):
+    config = {"workers_max": 1}
+
+    def test_every_string_in_turn(self):
+        for what, text in STRANGE.items():
+            for method, params in requests(text):
+                with self.subTest(what=what, method=method[:20], params=str(params)[:100]):
+                    error = self.connection.call(method, params)["error"]
+                    self.assertNotEqual(error["data"]["code"], "internal")
+                    messages = [d["message"] for d in error["data"]["diagnostics"]]
+                    for line in (error["message"], *error["data"]["context"], *messages):
+                        self.assertFalse(any(ord(c) < 32 or ord(c) == 127 for c in line), line)
+                        self.assertLess(len(line), 10000)
+
+    def test_names_that_are_kept(self):
+        """Of candidates: a record shows them to everybody."""
+        for what, text in STRANGE.items():
+            with self.subTest(what=what):
+                request = dict(SOFTMAX, candidates=[{"name": text}], rounds_max=1)
+                if what in PRINTABLE:
+                    self.assertEqual(self.ok("kernel.tune", request)["winner"], text)
+                    self.assertIn(text, [record["winner"] for record in self.ok("tuning.list")["records"]])
+                else:
+                    self.refused("invalid_argument", "/params/candidates/0/name: expected printable text",
+                                 "kernel.tune", request)
+
+
 class Strings(WitnessedCase):
     config = {"workers_max": 1}
     devices = ("host", CARD) if os.path.exists(LIBRARY) else ("host",)
