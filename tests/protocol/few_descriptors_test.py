@@ -37,6 +37,8 @@ WARM = {  # the kernels are on disk, and the compiler is known
     "to find a kernel by its key": ("kernel.explain", {"key": "{key}"}),
     "to load a kernel by its key": ("kernel.load", {"key": "{key}"}),
     "to launch a kernel by its key": ("kernel.launch", {"key": "{key}", "args": "{args}"}),
+    "to list what is on disk": ("cache.list", {}),
+    "to list programs": ("program.list", {}),
 }
 EMULATED = {
     "to start a card's process": ("buffer.alloc", {"size": 4096, "device": CARD}),
@@ -89,9 +91,11 @@ class Scarce:
 
 
 def errors(answer):
-    """Those of an answer, and of each kernel of a prepare's."""
+    """Those of an answer, and of each kernel of a prepare's. A list of what there is that has nothing is wrong."""
     if "error" in answer:
         return [answer["error"]]
+    if [] in (answer["result"].get("entries"), answer["result"].get("programs")):
+        raise AssertionError("an empty list: %r" % answer)
     return [kernel["error"] for kernel in answer["result"].get("kernels", []) if "error" in kernel]
 
 
