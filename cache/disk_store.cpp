@@ -150,9 +150,10 @@ jit::StoreStats DiskStore::stats() {
   return stats;
 }
 
-std::vector<jit::StoredInfo> DiskStore::list() {
+std::vector<jit::StoredInfo> DiskStore::list(std::optional<Error>* unread) {
   std::vector<ScannedEntry> found;
-  (void)state_->folder()->scan([&](const ScannedEntry& entry) { found.push_back(entry); });
+  auto scanned = state_->folder()->scan([&](const ScannedEntry& entry) { found.push_back(entry); });
+  if (!scanned && unread) *unread = std::move(scanned).error();
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return a.used_ns != b.used_ns ? a.used_ns > b.used_ns : a.key < b.key;
   });

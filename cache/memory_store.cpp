@@ -107,7 +107,7 @@ jit::StoreStats MemoryStore::stats() {
   return stats;
 }
 
-std::vector<jit::StoredInfo> MemoryStore::list() {
+std::vector<jit::StoredInfo> MemoryStore::list(std::optional<Error>*) {
   const std::scoped_lock guard(mutex_);
   std::vector<jit::StoredInfo> list;
   for (const auto& item : items_) list.push_back({item.object->key, bytes_of(*item.object), item.used_unix_s});

@@ -27,7 +27,7 @@ class MemoryStore final : public jit::ObjectStore {
   std::optional<Bytes> read_note(const std::string& name) override;
   Status write_note(const std::string& name, ByteView bytes) override;
   jit::StoreStats stats() override;
-  std::vector<jit::StoredInfo> list() override;
+  std::vector<jit::StoredInfo> list(std::optional<Error>* unread = nullptr) override;
   jit::VerifyReport verify() override;
   Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max,
                               std::optional<std::uint64_t> entries_max) override;

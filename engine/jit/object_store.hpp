@@ -87,7 +87,8 @@ class ObjectStore {
   virtual std::optional<Bytes> read_note(const std::string& name) = 0;
   virtual Status write_note(const std::string& name, ByteView bytes) = 0;
   virtual StoreStats stats() = 0;
-  virtual std::vector<StoredInfo> list() = 0;        // newest use first
+  // Newest use first. `unread`: set where some could not be looked at, for want of descriptors say.
+  virtual std::vector<StoredInfo> list(std::optional<Error>* unread = nullptr) = 0;
   virtual VerifyReport verify() = 0;                 // reads every entry; bad ones are quarantined
   // Evicts least recently used entries until at most these limits hold (absent: the configured ones). Count removed.
   virtual Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) = 0;
