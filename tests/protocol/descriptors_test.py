@@ -4,6 +4,7 @@ import array
 import fcntl
 import json
 import os
+import signal
 import socket
 import sys
 import tempfile
@@ -98,6 +99,15 @@ class Unclaimed(PipesCase):
         other.send(late)
         self.dropped(late, self.REASON)
         self.ok("ping")
+
+    def test_also_the_connection_itself(self):
+        """The daemon holds the client's end then: that the client closes its own is no end of file."""
+        connection = self.numbered()
+        end = connection.socket.fileno()
+        connection.socket.sendmsg([b" "], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [end]))])
+        connection.close()
+        until(lambda: "connection %d " % self.numbers[connection] in self.service.log(), what="it to be dropped")
+        self.assertIn("closed: " + self.REASON, self.service.log())
 
     def test_a_half_close_leaves_none(self):
         pipes = self.pipes(3)
@@ -340,6 +350,36 @@ class Kinds(WitnessedCase):
             self.assertEqual(error["data"]["code"], "invalid_argument")
             self.assertIn("/params/args/Y: the kernel writes this tensor and the buffer is read-only", error["message"])
             self.assertIn("result", self.launch(buffer, good))
+
+    def test_a_lease_holds_nobody_up(self):
+        """Whoever opens the file waits until its lease is given back, or taken away after a long time: it still holds
+        when the answers are there."""
+        handled = signal.signal(signal.SIGIO, signal.SIG_IGN)
+        self.addCleanup(signal.signal, signal.SIGIO, handled)
+        for make in (memfd, shared_file):
+            fd = make(4 * COUNT)
+            leased = os.open("/proc/self/fd/%d" % fd, os.O_RDONLY)
+            os.close(fd)
+            fcntl.fcntl(leased, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+            self.assertFalse(self.ok("buffer.register", {"fd": {"fd": 0}}, [leased])["writable"])
+            self.witnesses[0].launch()
+            with open("/proc/locks") as locks:
+                (lease,) = [line for line in locks if ":%d " % os.fstat(leased).st_ino in line]
+            self.assertNotRegex(lease, r"ACTIVE\s+READ", "somebody waited until it was taken away")
+            fcntl.fcntl(leased, fcntl.F_SETLEASE, fcntl.F_UNLCK)
+            os.close(leased)
+
+    def test_seals_decide(self):
+        """What cannot shrink, or can be kept from it, is mapped."""
+        F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW = 1, 2, 4  # linux/fcntl.h
+        for seals, copied in ((F_SEAL_SEAL, True), (F_SEAL_SEAL | F_SEAL_GROW, True), (F_SEAL_GROW, False), (0, False),
+                              (F_SEAL_SEAL | F_SEAL_SHRINK, False), (F_SEAL_SHRINK, False)):
+            fd = memfd(4 * COUNT)
+            fcntl.fcntl(fd, fcntl.F_ADD_SEALS, seals)
+            answer = self.ok("buffer.register", {"fd": {"fd": 0}}, [fd])
+            self.assertEqual((answer["copied"], answer["writable"]), (copied, True), seals)
+            self.assertEqual(bool(fcntl.fcntl(fd, fcntl.F_GET_SEALS) & F_SEAL_SHRINK), not copied)
+            os.close(fd)
 
 
 if __name__ == "__main__":
