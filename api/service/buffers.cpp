@@ -81,8 +81,9 @@ Result<std::shared_ptr<Buffer>> Buffer::import(UniqueFd fd, std::uint64_t offset
 }
 
 // Kernels before 6.7 share memory that is sealed against writing only through a descriptor that is open for reading alone.
+// Without O_NONBLOCK a lease of the client's on the file (F_SETLEASE) would hold this thread up until it is broken.
 void Buffer::reopen_for_reading() {
-  UniqueFd reading(::open(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd reading(::open(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (reading) fd_ = std::move(reading);
 }
 
