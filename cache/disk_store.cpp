@@ -71,9 +71,9 @@ DiskStore::DiskStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
 DiskStore::~DiskStore() = default;
 
 std::shared_ptr<const jit::StoredObject> DiskStore::lookup(
-    const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound) {
+    const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound, std::optional<Error>* unread) {
   const auto folder = state_->folder();
-  auto entry = state_->read_sound(*folder, key, sound, true);
+  auto entry = state_->read_sound(*folder, key, sound, true, nullptr, unread);
   if (!entry) {
     ++state_->misses;
     return nullptr;
@@ -150,9 +150,10 @@ jit::StoreStats DiskStore::stats() {
   return stats;
 }
 
-std::vector<jit::StoredInfo> DiskStore::list() {
+std::vector<jit::StoredInfo> DiskStore::list(std::optional<Error>* unread) {
   std::vector<ScannedEntry> found;
-  (void)state_->folder()->scan([&](const ScannedEntry& entry) { found.push_back(entry); });
+  auto scanned = state_->folder()->scan([&](const ScannedEntry& entry) { found.push_back(entry); });
+  if (!scanned && unread) *unread = std::move(scanned).error();
   std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
     return a.used_ns != b.used_ns ? a.used_ns > b.used_ns : a.key < b.key;
   });
@@ -276,9 +277,10 @@ void DiskStore::State::evict_if_over() {
 
 std::optional<jit::StoredObject> DiskStore::State::read_sound(
     Folder& folder, const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound, bool used,
-    std::string* problem) {
+    std::string* problem, std::optional<Error>* unread) {
   const auto tell = [problem](const std::string& text) { if (problem) *problem = text; };
   auto file = folder.open_entry(key);
+  if (!file && unread && file.error().retryable) *unread = file.error();
   if (!file) return tell(file.error().message), std::nullopt;
   if (!*file) return std::nullopt;
   auto bytes = read_all((*file)->fd.get(), entry_file_bytes_max);

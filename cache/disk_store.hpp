@@ -39,15 +39,16 @@ class DiskStore final : public jit::ObjectStore {
   static std::shared_ptr<DiskStore> open_temporary(const StoreOptions& options, const std::string& why);
   ~DiskStore() override;
 
-  std::shared_ptr<const jit::StoredObject> lookup(
-      const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound = {}) override;
+  std::shared_ptr<const jit::StoredObject> lookup(const jit::Key& key,
+                                                  const std::function<bool(const jit::StoredObject&)>& sound = {},
+                                                  std::optional<Error>* unread = nullptr) override;
   Status store(const jit::Key& key, ByteView metadata, ByteView object) override;
   Result<std::unique_ptr<jit::CompileLock>> try_lock(const jit::Key& key) override;
   std::optional<jit::LockHolder> lock_holder(const jit::Key& key) override;
   std::optional<Bytes> read_note(const std::string& name) override;
   Status write_note(const std::string& name, ByteView bytes) override;
   jit::StoreStats stats() override;
-  std::vector<jit::StoredInfo> list() override;
+  std::vector<jit::StoredInfo> list(std::optional<Error>* unread = nullptr) override;
   jit::VerifyReport verify() override;
   Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max,
                               std::optional<std::uint64_t> entries_max) override;

@@ -34,7 +34,7 @@ class MemoryStore::Lock final : public jit::CompileLock {
 };
 
 std::shared_ptr<const jit::StoredObject> MemoryStore::lookup(
-    const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound) {
+    const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound, std::optional<Error>*) {
   const std::scoped_lock guard(mutex_);
   const auto found = by_key_.find(key);
   if (found != by_key_.end() && sound && !sound(*found->second->object)) {
@@ -107,7 +107,7 @@ jit::StoreStats MemoryStore::stats() {
   return stats;
 }
 
-std::vector<jit::StoredInfo> MemoryStore::list() {
+std::vector<jit::StoredInfo> MemoryStore::list(std::optional<Error>*) {
   const std::scoped_lock guard(mutex_);
   std::vector<jit::StoredInfo> list;
   for (const auto& item : items_) list.push_back({item.object->key, bytes_of(*item.object), item.used_unix_s});

@@ -35,11 +35,12 @@ struct DiskStore::State {
   Status publish(const std::shared_ptr<Folder>& folder, const jit::Key& key, ByteView encoded);
   void evict_if_over();
   // The entry, or nothing and, when there is one that is not sound, `problem`. A defective one is quarantined and
-  // counted; one that cannot be read (I/O error, no descriptors left) is left where it is. `used` renews its time of
-  // use.
+  // counted; one that cannot be read (I/O error, no descriptors left) is left where it is, and where that may be better
+  // the next time `unread` gets why. `used` renews its time of use.
   std::optional<jit::StoredObject> read_sound(Folder& folder, const jit::Key& key,
                                               const std::function<bool(const jit::StoredObject&)>& sound, bool used,
-                                              std::string* problem = nullptr);
+                                              std::string* problem = nullptr,
+                                              std::optional<Error>* unread = nullptr);
   jit::StoreStats describe(const Folder& folder);  // all but entries and bytes
   void wrote(const std::string& failure);          // "" for success
   void locked(const std::string& failure);

@@ -93,16 +93,22 @@ bool Connection::receive(std::string& bytes) {
     close(std::string("receive failed: ") + std::strerror(errno));
     return false;
   }
+  std::size_t came = 0;  // descriptors, with this message
   for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
     if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
     const auto count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+    came += count;
     for (std::size_t i = 0; i < count; ++i) {
       int fd;
       std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
       fds_.emplace_back(UniqueFd(fd), Clock::now());
     }
   }
-  if (message.msg_flags & MSG_CTRUNC) { close("more descriptors in one message than are accepted"); return false; }
+  if (message.msg_flags & MSG_CTRUNC) {  // all that fit, or all that this process may have open
+    close(came < fds_per_message ? "out of file descriptors: those that it sent were cut off"
+                                 : "more descriptors in one message than are accepted");
+    return false;
+  }
   if (fds_.size() > limits_.fds_queued_max) { close("more than " + std::to_string(limits_.fds_queued_max) + " descriptors queued"); return false; }
   if (!fds_.empty()) watch_fds();
   if (got == 0) {  // half-close: what was read is answered, the last line also without its end

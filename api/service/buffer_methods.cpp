@@ -40,6 +40,7 @@ Result<std::uint64_t> add_buffer(const CallPtr& call, const std::shared_ptr<Buff
 Status check_descriptor(const CallPtr& call) {
   KILN_TRY(const auto* handle, call->fields.object("fd"));
   const protocol::Fields inner(*handle, "/params/fd");
+  KILN_CHECK(inner.only({"fd"}));
   KILN_CHECK(inner.integer("fd", 0, 0));
   if (call->call.fds.size() != 1)
     return Error(ErrorCode::invalid_argument, "buffer.register takes one descriptor: say \"fds\": 1 beside \"method\" and send it with the line");

@@ -81,8 +81,9 @@ Result<std::shared_ptr<Buffer>> Buffer::import(UniqueFd fd, std::uint64_t offset
 }
 
 // Kernels before 6.7 share memory that is sealed against writing only through a descriptor that is open for reading alone.
+// Without O_NONBLOCK a lease of the client's on the file (F_SETLEASE) would hold this thread up until it is broken.
 void Buffer::reopen_for_reading() {
-  UniqueFd reading(::open(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), O_RDONLY | O_CLOEXEC));
+  UniqueFd reading(::open(("/proc/self/fd/" + std::to_string(fd_.get())).c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   if (reading) fd_ = std::move(reading);
 }
 
@@ -97,6 +98,7 @@ Status Buffer::keep_from_shrinking() {
     if (std::uint64_t(info.st_size) < offset_ + size_) return Error(ErrorCode::invalid_argument, "the file became shorter while it was registered");
     return ok();
   }
+  if (::fcntl(fd_.get(), F_GETFL) & O_APPEND) writable_ = false;  // pwrite would write behind the file's end
   KILN_TRY(shadow_, sealed_shadow(size_));
   KILN_TRY(shadow_bytes_, Mapping::map(shadow_.get(), size_, true));
   return ok();

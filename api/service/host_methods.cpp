@@ -78,7 +78,9 @@ void program_check(const CallPtr& call) {
 }
 
 void program_list(const CallPtr& call) {
-  call->answer(Json{{"programs", call->state.catalog.builtin_names()}});
+  auto names = call->state.catalog.builtin_names();
+  if (!names) return call->answer(std::move(names).error());
+  call->answer(Json{{"programs", std::move(*names)}});
 }
 
 void program_show(const CallPtr& call) {
@@ -163,7 +165,9 @@ void cache_stats(const CallPtr& call) {
 void cache_list(const CallPtr& call) {
   auto limit = call->fields.integer_or("limit", 1000, 0, 5000);
   if (!limit) return call->answer(std::move(limit).error());
-  const auto all = call->state.session->store().list();
+  std::optional<Error> unread;
+  const auto all = call->state.session->store().list(&unread);
+  if (unread) return call->answer(std::move(*unread));
   Json entries = Json::array();
   for (const auto& info : all) {
     if (entries.size() >= std::size_t(*limit)) break;

@@ -28,16 +28,14 @@ Result<KnownProgram> ProgramCatalog::resolve(const Json& params) {
   return fields.error("program", "a built-in's name or a tile/1 program");
 }
 
-std::vector<std::string> ProgramCatalog::builtin_names() const { return tile::builtin_names(folder_); }
+Result<std::vector<std::string>> ProgramCatalog::builtin_names() const { return tile::list_builtins(folder_); }
 
 Result<KnownProgram> ProgramCatalog::builtin(const std::string& name) {
   {
     std::lock_guard lock(mutex_);
     if (const auto it = builtins_.find(name); it != builtins_.end()) return it->second;
   }
-  const auto names = builtin_names();
-  if (names.empty())  // there always are some: the folder cannot be read now, for want of descriptors or else
-    return Error(ErrorCode::io_error, "the folder of built-in programs cannot be read now", true);
+  KILN_TRY(const auto names, builtin_names());
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     std::string list;
     for (const auto& n : names) list += (list.empty() ? "" : ", ") + n;

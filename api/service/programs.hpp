@@ -26,7 +26,7 @@ class ProgramCatalog {
   // `params` holds "program": a built-in's name or the whole program as an object, or "digest".
   Result<KnownProgram> resolve(const protocol::Json& params);
   Result<KnownProgram> builtin(const std::string& name);
-  [[nodiscard]] std::vector<std::string> builtin_names() const;
+  [[nodiscard]] Result<std::vector<std::string>> builtin_names() const;
 
  private:
   Result<KnownProgram> read(const std::string& text);

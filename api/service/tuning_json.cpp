@@ -117,11 +117,9 @@ Result<jit::TuningIdentity> identity_from(const Json& value, const std::string& 
   return identity;
 }
 
-constexpr std::size_t names_bytes_max = 4096;   // of one name or reason
-
 Status check_text(const Fields& fields, const char* name, const std::string& value) {
-  if (jit::printable(value) && value.size() <= names_bytes_max) return ok();
-  return fields.error(name, "printable text of at most " + std::to_string(names_bytes_max) + " bytes");
+  if (jit::printable(value) && value.size() <= tuning_name_bytes_max) return ok();
+  return fields.error(name, "printable text of at most " + std::to_string(tuning_name_bytes_max) + " bytes");
 }
 
 Status check_words(const Fields& fields, const char* name, const jit::Words& words) {

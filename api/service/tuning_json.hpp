@@ -9,6 +9,7 @@ namespace kiln::service {
 
 inline constexpr const char* tuning_format = "tuning/1";
 inline constexpr std::size_t tuning_records_max = 4096;
+inline constexpr std::size_t tuning_name_bytes_max = 4096;  // of one name or reason in a record
 
 // The record whole. record_from_json reads what this gives.
 protocol::Json record_json(const jit::TuningRecord& record);

@@ -56,7 +56,8 @@ Result<jit::TuneCandidate> read_candidate(const CallPtr& call, const Json& value
   KILN_CHECK(fields.only({"name", "set", "layouts", "program"}));
   jit::TuneCandidate candidate;
   KILN_TRY(candidate.name, fields.text_or("name", ""));
-  if (!jit::printable(candidate.name)) return fields.error("name", "printable text");
+  if (!jit::printable(candidate.name) || candidate.name.size() > tuning_name_bytes_max)
+    return fields.error("name", "printable text of at most " + std::to_string(tuning_name_bytes_max) + " bytes");
   KILN_TRY(candidate.set, words_of(fields, "set"));
   KILN_TRY(candidate.layouts, words_of(fields, "layouts"));
   for (const auto& [tile, text] : candidate.layouts)

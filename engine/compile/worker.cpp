@@ -63,8 +63,10 @@ Worker::Worker(const WorkerCommand& command, const PoolOptions& options)
 
 Result<std::unique_ptr<Worker>> Worker::start(const WorkerCommand& command, const PoolOptions& options, Watch watch) {
   const auto refuse = [&](const Error& why) {
+    // For want of descriptors there may well be a compiler.
+    const auto code = why.code == ErrorCode::resource_limit ? why.code : ErrorCode::no_compiler;
     auto error =
-        Error(ErrorCode::no_compiler,
+        Error(code,
               "the compile worker for " + command.family + " targets could not be started: " + why.message,
               why.retryable);
     error.context = why.context;

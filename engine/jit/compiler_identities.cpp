@@ -35,6 +35,11 @@ KnownCompilerPtr present(const compile::Identity& identity) {
   return std::make_shared<const KnownCompiler>(KnownCompiler{{identity.digest()}, identity.description, {}});
 }
 
+// No worker could be asked for want of descriptors: that says nothing about the next time.
+bool of_the_moment(const KnownCompilerPtr& known) {
+  return known && known->absent && known->absent->code == ErrorCode::resource_limit;
+}
+
 }  // namespace
 
 CompilerIdentities::CompilerIdentities(ObjectStore& store, compile::WorkerPool& pool,
@@ -232,7 +237,7 @@ void CompilerIdentities::settle(const std::string& family, KnownCompilerPtr know
   {
     const std::lock_guard lock(mutex_);
     auto& state = families_[family];
-    state.known = known;
+    state.known = of_the_moment(known) ? nullptr : known;
     ++generation_;
     state.identity = std::move(identity);
     state.checked = std::chrono::steady_clock::now();

@@ -28,9 +28,11 @@ Part text_part(std::string_view name, std::string_view value) {
 Result<Key> Key::from_hex(std::string_view hex) {
   const auto bytes = kiln::from_hex(hex);
   Key key;
-  if (!bytes || bytes->size() != key.digest.size())
-    return Error(ErrorCode::invalid_argument, "a key is 64 hex digits")
-        .with("found: " + std::string(hex.substr(0, 80)));
+  if (!bytes || bytes->size() != key.digest.size()) {
+    std::string found(hex.substr(0, 80));
+    std::replace_if(found.begin(), found.end(), [](unsigned char c) { return c < 32 || c == 127; }, '?');
+    return Error(ErrorCode::invalid_argument, "a key is 64 hex digits").with("found: " + found);
+  }
   std::copy(bytes->begin(), bytes->end(), key.digest.begin());
   return key;
 }

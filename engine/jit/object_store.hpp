@@ -73,8 +73,10 @@ class ObjectStore {
   virtual ~ObjectStore() = default;
   // A sound entry or nothing. Anything wrong with the bytes is a miss (the file is quarantined and counted). `sound` may
   // refuse an entry by its contents (ELF flags of another target): treated the same. Takes no lock; sets the time of use.
-  virtual std::shared_ptr<const StoredObject> lookup(
-      const Key& key, const std::function<bool(const StoredObject&)>& sound = {}) = 0;
+  // `unread`: set where nothing comes back because an entry could not be opened now, for want of descriptors say.
+  virtual std::shared_ptr<const StoredObject> lookup(const Key& key,
+                                                     const std::function<bool(const StoredObject&)>& sound = {},
+                                                     std::optional<Error>* unread = nullptr) = 0;
   // Publishes atomically (temporary file, fsync, rename). An equal key that is there already is left or replaced.
   virtual Status store(const Key& key, ByteView metadata, ByteView object) = 0;
   // The cross-process lock of one key; nothing when another process holds it. Success with a lock that guards nothing
@@ -85,7 +87,8 @@ class ObjectStore {
   virtual std::optional<Bytes> read_note(const std::string& name) = 0;
   virtual Status write_note(const std::string& name, ByteView bytes) = 0;
   virtual StoreStats stats() = 0;
-  virtual std::vector<StoredInfo> list() = 0;        // newest use first
+  // Newest use first. `unread`: set where some could not be looked at, for want of descriptors say.
+  virtual std::vector<StoredInfo> list(std::optional<Error>* unread = nullptr) = 0;
   virtual VerifyReport verify() = 0;                 // reads every entry; bad ones are quarantined
   // Evicts least recently used entries until at most these limits hold (absent: the configured ones). Count removed.
   virtual Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) = 0;

@@ -106,10 +106,11 @@ class SessionImpl final : public Session {
                           std::chrono::steady_clock::time_point began);
   void ask_compiler(const WaiterPtr& waiter, const std::optional<Digest>& digest);
   void compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr& compiler, const std::optional<Digest>& digest);
-  bool hit(const WaiterPtr& waiter, const ComputedKey& computed);
+  bool hit(const WaiterPtr& waiter, const ComputedKey& computed, std::optional<Error>& unread);
   void explain(Waiter& waiter, ComputedKey computed, const KnownCompiler& compiler) const;
   KernelPtr in_memory(const Key& key);
-  KernelPtr on_disk(const Key& key, const target::Target* target, ProgramPtr program);
+  KernelPtr on_disk(const Key& key, const target::Target* target, ProgramPtr program,
+                    std::optional<Error>* unread = nullptr);
   void keep(const KernelPtr& kernel);
   Status still_valid(const Waiter& waiter, const KnownCompilerPtr& compiler);
 
@@ -281,16 +282,20 @@ void SessionImpl::compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr
                                  const std::optional<Digest>& digest) {
   if (waiter->finished()) return;
   Prepared prepared{waiter->program, waiter->target, compiler, {}};
+  std::optional<Error> unread;  // what may be on disk
   for (const auto& identity : compiler->digests) {
     prepared.computed = key_for(prepared, identity);
     explain(*waiter, prepared.computed, *compiler);
-    if (!hit(waiter, prepared.computed)) continue;
+    if (!hit(waiter, prepared.computed, unread)) continue;
     if (digest) remember(*digest, std::make_shared<const Prepared>(std::move(prepared)));
     return;
   }
   if (closing_) return void(waiter->finish(Error(ErrorCode::cancelled, "the session is being closed", true)));
+  if (waiter->request.must_hit && unread) return void(waiter->finish(std::move(*unread)));
   // A miss, or nobody compiles: since, a toolchain may have been installed.
   if (identities_.look_again(compile::family_of(*waiter->target))) return ask_compiler(waiter, digest);
+  if (waiter->request.must_hit && compiler->absent && compiler->absent->code == ErrorCode::resource_limit)
+    return void(waiter->finish(*compiler->absent));  // under which key it lies is not known now
   if (waiter->request.must_hit) {
     auto error = Error(ErrorCode::must_hit, "the kernel is not in the cache, and the request says must_hit");
     if (!compiler->digests.empty()) error.context.push_back("key: " + prepared.computed.key.hex());
@@ -304,12 +309,12 @@ void SessionImpl::compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr
   flights_.join(key, compiler, waiter);
 }
 
-// Answers from memory or disk.
-bool SessionImpl::hit(const WaiterPtr& waiter, const ComputedKey& computed) {
+// Answers from memory or disk. `unread`: as of ObjectStore::lookup.
+bool SessionImpl::hit(const WaiterPtr& waiter, const ComputedKey& computed, std::optional<Error>& unread) {
   CompileOutcome outcome;
   outcome.kernel = in_memory(computed.key);
   outcome.origin = outcome.kernel ? "memory" : "disk";
-  if (!outcome.kernel) outcome.kernel = on_disk(computed.key, waiter->target.get(), waiter->program);
+  if (!outcome.kernel) outcome.kernel = on_disk(computed.key, waiter->target.get(), waiter->program, &unread);
   if (!outcome.kernel) return false;
   if (outcome.origin == "memory") ++memory_hits_;
   if (!outcome.kernel->program) {  // was found by key only
@@ -353,7 +358,8 @@ void SessionImpl::keep(const KernelPtr& kernel) {
 }
 
 // `target` null: the one that the entry names.
-KernelPtr SessionImpl::on_disk(const Key& key, const target::Target* target, ProgramPtr program) {
+KernelPtr SessionImpl::on_disk(const Key& key, const target::Target* target, ProgramPtr program,
+                               std::optional<Error>* unread) {
   auto kernel = std::make_shared<Kernel>();
   const auto sound = [&](const StoredObject& stored) {
     auto metadata = compile::decode_metadata(stored.metadata);
@@ -363,7 +369,7 @@ KernelPtr SessionImpl::on_disk(const Key& key, const target::Target* target, Pro
     const auto named = target::parse_target(kernel->metadata.target);
     return named && is_object_for(stored.object, *named);
   };
-  kernel->stored = options_.store->lookup(key, sound);
+  kernel->stored = options_.store->lookup(key, sound, unread);
   if (!kernel->stored) return nullptr;
   kernel->key = key;
   kernel->program = std::move(program);
@@ -372,7 +378,9 @@ KernelPtr SessionImpl::on_disk(const Key& key, const target::Target* target, Pro
 
 Result<KernelPtr> SessionImpl::find(const Key& key) {
   if (auto kernel = in_memory(key)) return kernel;
-  auto kernel = on_disk(key, nullptr, nullptr);
+  std::optional<Error> unread;
+  auto kernel = on_disk(key, nullptr, nullptr, &unread);
+  if (!kernel && unread) return std::move(*unread);
   if (!kernel) return Error(ErrorCode::not_found, "no kernel with key " + key.hex());
   keep(kernel);
   return kernel;

@@ -15,7 +15,8 @@ constexpr std::size_t reason_bytes_max = 1000;
 
 bool ends_all(const Error& error) {
   return error.code == ErrorCode::cancelled || error.code == ErrorCode::deadline_exceeded ||
-         error.code == ErrorCode::no_compiler || error.code == ErrorCode::busy;
+         error.code == ErrorCode::no_compiler || error.code == ErrorCode::busy ||
+         (error.code == ErrorCode::resource_limit && error.retryable);  // no descriptors left
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 import array
 import json
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -31,9 +32,10 @@ def until(condition, seconds=30.0, what="the condition"):
 
 
 class Service:
-    """A running kilnd. Use as a context manager."""
+    """A running kilnd. Use as a context manager. `descriptors_max`: how many it and its children may have open."""
 
-    def __init__(self, *arguments, cache=None, config=None, environment=None, socket=None):
+    def __init__(self, *arguments, cache=None, config=None, environment=None, socket=None, descriptors_max=None):
+        self.descriptors_max = descriptors_max
         self.folder = tempfile.mkdtemp(prefix="kiln-test-")
         self.socket = socket or os.path.join(self.folder, "run", "kiln.sock")
         self.cache = cache or os.path.join(self.folder, "cache")
@@ -53,13 +55,17 @@ class Service:
         with open(self.log_path, "ab") as log:
             self.process = subprocess.Popen(
                 [os.path.join(BIN, "kilnd"), "--socket", self.socket, "--cache", self.cache, "--ready-fd", str(writing), *self.arguments],
-                pass_fds=(writing,), env=self.environment, stderr=log, stdout=log)
+                pass_fds=(writing,), env=self.environment, stderr=log, stdout=log,
+                preexec_fn=self.limit_descriptors if self.descriptors_max else None)
         os.close(writing)
         with os.fdopen(reading) as ready:
             said = ready.readline().strip()
         if said != "ready":
             self.process.wait()
             raise AssertionError("kilnd did not start: %r\n%s" % (said, self.log()))
+
+    def limit_descriptors(self):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (self.descriptors_max, self.descriptors_max))
 
     def log(self):
         with open(self.log_path, errors="replace") as file:

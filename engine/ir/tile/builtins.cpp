@@ -9,15 +9,21 @@
 
 namespace kiln::tile {
 
-std::vector<std::string> builtin_names(const std::string& folder) {
+Result<std::vector<std::string>> list_builtins(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
   for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end; entry.increment(error)) {
     const std::string name = entry->path().stem().string();
     if (entry->path().extension() == ".json" && is_name(name)) names.push_back(name);
   }
+  if (error) return errno_error(error.value(), "cannot read the folder of built-in programs");
   std::sort(names.begin(), names.end());
   return names;
+}
+
+std::vector<std::string> builtin_names(const std::string& folder) {
+  auto names = list_builtins(folder);
+  return names ? std::move(*names) : std::vector<std::string>();
 }
 
 Result<std::string> builtin_text(const std::string& folder, std::string_view name) {

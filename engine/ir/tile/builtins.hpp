@@ -9,7 +9,11 @@
 
 namespace kiln::tile {
 
-// Names of the programs in `folder`, sorted: "flash_attention", "gemm", …; empty when there is no such folder.
+// Names of the programs in `folder`, sorted: "flash_attention", "gemm", …. Errors: the folder cannot be read, for want
+// of descriptors too.
+Result<std::vector<std::string>> list_builtins(const std::string& folder);
+
+// The same; empty when the folder cannot be read.
 std::vector<std::string> builtin_names(const std::string& folder);
 
 // The text of one. Errors: not_found with the nearest name as context, io_error. `name` is checked: no path gets
