@@ -120,6 +120,7 @@ void CompareArguments::add_to(CLI::App& command) {
       ->allow_extra_args(false);
   command.add_option("--arg", arguments, "NAME=DTYPE[dims] of a Python function, as its emit takes it")
       ->allow_extra_args(false);
+  command.add_option("--grid", grid, grid_help);
   command.add_option("--scalar", scalars, "NAME=NUMBER …: scalar arguments of the kernels")->expected(1, 100);
   command.add_option("--device", device, "host, hip:N: timed; emu:TARGET: counted")->capture_default_str();
   command.add_option("--also", also, "TARGET[,TARGET…]: counted on emulated cards too")->allow_extra_args(false);
@@ -189,6 +190,7 @@ std::string command_text(const std::string& command, const CompareArguments& w) 
   list("--layout-b", w.layouts_b);
   each("--over", w.over);
   each("--arg", w.arguments);
+  if (!w.grid.empty()) each("--grid", {w.grid});
   list("--scalar", w.scalars);
   text += " --device " + shell_quoted(w.device);
   each("--also", w.also);

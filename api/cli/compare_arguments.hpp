@@ -16,6 +16,7 @@ struct CompareArguments {
   std::vector<std::string> over;                           // NAME[,NAME…]=V1,V2,…
   std::vector<std::string> arguments, scalars;             // NAME=DTYPE[dims] of Python functions; NAME=NUMBER
   std::vector<std::string> also;                           // targets, or lists of them
+  std::string grid;                                        // of Python functions, for both; "": their own
   std::string device = "host";
   int rounds = 11;
   std::uint64_t seed = 0;

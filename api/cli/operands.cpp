@@ -187,6 +187,7 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   }
   KILN_TRY(run.named, read_named(context, options));
   auto kernel = options.kernel;
+  kernel.device = options.device;
   if (kernel.target.empty()) {
     KILN_TRY(kernel.target, device_target(context, options.device));
   }

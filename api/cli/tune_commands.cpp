@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "api/cli/configurations.hpp"
 #include "api/cli/operands.hpp"
 #include "api/daemon/flags.hpp"
 
@@ -83,6 +84,7 @@ Error scalar_mistake(Context& context, const std::string& name, const std::strin
 
 Result<Json> tune_params(Context& context, const TuneOptions& options) {
   auto kernel = options.kernel;
+  kernel.configurations = KernelArguments::Configurations::every;
   const auto device = options.device.empty() && kernel.target.empty() ? "host" : options.device;
   if (kernel.target.empty()) {
     KILN_TRY(kernel.target, device_target(context, device));
@@ -105,7 +107,8 @@ Result<Json> tune_params(Context& context, const TuneOptions& options) {
       return scalar_mistake(context, name, word.get<std::string>());
     params["args"][name] = std::move(*value);
   }
-  if (!options.candidates.empty()) KILN_CHECK(check_size(context, options.candidates, params));
+  if (params.contains("candidates"))
+    KILN_CHECK(check_size(context, options.candidates.empty() ? kernel.program : options.candidates, params));
   return params;
 }
 
@@ -195,7 +198,9 @@ Status export_record(Context& context, const std::string& id, const std::string&
 int tune_command(Context& context, const TuneOptions& options) {
   auto params = tune_params(context, options);
   if (!params) return report(context, params.error());
-  const auto answer = context.ask("kernel.tune", std::move(*params));
+  const bool of_configurations = options.candidates.empty() && params->contains("candidates");
+  const auto answer = of_configurations ? tune_configurations(context, std::move(*params))
+                                        : context.ask("kernel.tune", std::move(*params));
   if (!answer) return report(context, in_candidates(context, options.candidates, answer.error()));
   const auto stats = context.ask("cache.stats", Json::object());
   if (!stats) return report(context, stats.error());
@@ -224,7 +229,8 @@ int list_command(Context& context) {
   std::vector<std::vector<std::string>> rows{
       {"record", "program", "classes", "settings", "device", "sets", "ratio", "used"}};
   for (const auto& record : (*answer)["records"]) {
-    const auto set = joined(record["set"]);
+    // A configuration's program is its own: what it sets is in its name.
+    const auto set = record.contains("of_candidates") ? record.value("winner", "") : joined(record["set"]);
     rows.push_back({record.value("record", "").substr(0, 40), record.value("program", ""), joined(record["classes"]),
                     joined(record["settings"]),
                     record.value("target", "").substr(0, 12) + ", " + record.value("device_class", ""),
@@ -350,6 +356,7 @@ void add_tune(CLI::App& app, Context& context, int& status) {
       ->required();
   command->add_option("--arg", kernel.types, "NAME=DTYPE[EXTENTS] …: what a Python function is called with: Q=f16[8, seq, 64]")
       ->expected(1, 100);
+  command->add_option("--grid", kernel.grid, grid_help);
   command->add_option("--set", kernel.set, "NAME=VALUE …: symbols, options, and tunables that stay as they are")
       ->expected(1, 1000);
   command->add_option("--device", options->device,
@@ -361,7 +368,8 @@ void add_tune(CLI::App& app, Context& context, int& status) {
   command->add_option("--scalar", options->scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
   command
       ->add_option("--candidates", options->candidates,
-                   "FILE: these alone, a JSON array of {\"name\", \"set\", \"layouts\", \"program\"}")
+                   "FILE: these alone, a JSON array of {\"name\", \"set\", \"layouts\", \"program\"}; without it "
+                   "an autotuned Python kernel's configurations, or all values of the tunables")
       ->check(daemon::path_flag_mistake);
   command->add_option("--candidates-max", options->most, "of the program's own, the nearest to the defaults (64)")
       ->check(CLI::Range(1, 4096));
