@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/cli/configurations.hpp"
 #include "api/cli/operands.hpp"
 
 namespace kiln::cli {
@@ -128,7 +129,10 @@ Result<SideProgram> Side::at(Context& context, const ComparePlan& plan, const Si
   made_with.set = !python ? Settings() : read ? unknown_of(side, given) : given;
   if (!made_with.set.empty()) KILN_CHECK(read_program(context, made_with, side));
   if (!python) side.unknown = unknown_of(side, common);
-  if (side.emitted) side.set = side.emitted->set;
+  if (side.emitted) {
+    side.set = side.emitted->set;
+    note_configuration(context, *side.emitted);
+  }
   for (const auto& [name, value] : given) {
     if (std::find(side.unknown.begin(), side.unknown.end(), std::pair(name, value)) != side.unknown.end()) continue;
     const auto names = meant_by(side, name);

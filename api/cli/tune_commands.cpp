@@ -174,7 +174,8 @@ void print_tune(const Json& answer, const std::string& folder, bool all) {
     std::string classes;
     for (const auto& [name, word] : answer["identity"]["classes"].items())
       classes += (classes.empty() ? "" : " ") + name + ":" + word.get<std::string>();
-    std::cout << "record: " << folder << "/tuning/" << answer.value("record", "") << ", used for " << classes << "\n";
+    std::cout << "record: " << folder << "/tuning/" << answer.value("record", "") << ", used for "
+              << (classes.empty() ? "this kernel as it is" : classes) << "\n";
   } else {
     std::cout << "no record was written: " << answer.value("why_not_stored", "") << "\n";
   }

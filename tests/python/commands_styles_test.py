@@ -220,6 +220,7 @@ class Configurations(Case):
         self.assertEqual(grid("--set", "num_warps=4")["grid"], ["ceildiv(n, 256)"])
         self.assertIn("2 * target.wave", grid("--set", "BLOCK=128")["threads"])
         self.assertEqual(grid("--set", "BLOCK=32")["grid"], ["ceildiv(n, 32)"])
+        self.assertEqual(grid("--arg", "BLOCK=128")["grid"], ["ceildiv(n, 128)"])
         said = self.kiln("show", "triton:copied", *COPY, "--set", "BLOCK=32").stderr
         self.assertIn("no configuration of copied is so: it is read with BLOCK=32, num_warps=1", said)
 
@@ -255,6 +256,11 @@ class Configurations(Case):
         listed = self.service.kiln("tuning", "list", check=0).stdout
         self.assertIn(winner, next(line for line in listed.splitlines() if "through" in line))
         self.assertNotIn("the defaults", next(line for line in listed.splitlines() if "through" in line))
+
+    def test_a_comparison_names_what_it_compares(self):
+        words = [word for one in COPY[1:] for word in ("--arg", one)]
+        said = self.kiln("compare", "triton:copied", *words, "--set-b", "BLOCK=256", "--device", "emu:gfx942").stderr
+        self.assertEqual(said.count("copied is autotuned: BLOCK: 64, num_warps: 1"), 1)
 
     def test_a_record_of_python_s_is_found(self):
         environment = dict(os.environ, KILN_SOCKET=self.service.socket, PYTHONPATH=os.path.join(ROOT, "api", "python"))

@@ -191,7 +191,8 @@ class Tables(LanguageCase):
 
         compiled = tl.compile(doubled, ("f32[100]", "f32[100]"))
         for check, title in ((compiled.check(), "equal within the tolerance"),
-                             (compiled.check(lambda x: 2 * x), "equal"), (compiled.check(lambda x: 3 * x), "DIFFERENT")):
+                             (compiled.check(lambda x: 2 * x), "equal"),
+                             (compiled.check(lambda x: 3 * x), "DIFFERENT")):
             lines = repr(check).splitlines()
             self.assertTrue(lines[0].startswith(title))
             self.assertRegex(lines[2], r"^  Y +100 ")

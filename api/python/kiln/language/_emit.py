@@ -164,6 +164,7 @@ def of_kernel(name: str, kernel: Kernel, module: Any, request: Request) -> Emitt
     if replaced:
         kernel.read_annotations_again()
     values = {**_arguments(kernel, request.args), **own}
+    own.update({n: v for n, v in values.items() if n in decided})
     _complete(kernel, values, {*decided, *_computed(kernel)})
 
     def read(constants: Mapping[str, Any], config: str) -> Reading:
