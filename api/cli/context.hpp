@@ -27,6 +27,8 @@ struct Context {
   std::function<Error(Error)> located;     // puts errors where the user wrote the program, if that is a Python file
   bool wrong_usage = false;                // a mistake of the command line was found: `report` gives exit_usage
   std::set<std::string> noted;             // what `note` has said
+  // Of a Python kernel's scalars by --arg, for those that --scalar does not say.
+  protocol::Json numbers = protocol::Json::object();
 
   Status configure();                      // loads the configuration once
   Result<Backend*> connect();              // by the flags; once

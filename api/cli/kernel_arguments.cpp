@@ -71,6 +71,7 @@ Status KernelArguments::read_function(Context& context, Json& params) const {
     params["program"] = emitted.program;
     params["set"] = set_json(emitted.set);
   }
+  context.numbers = emitted.numbers;
   const auto file = spec.text.substr(0, spec.text.rfind(".py") + 3);
   context.located = [emitted = std::move(emitted), file](Error error) { return located_in_python(std::move(error), emitted, file); };
   return ok();

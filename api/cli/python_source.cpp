@@ -156,7 +156,10 @@ Result<Emitted> read_emitted(Context& context, const std::string& output, const 
   const auto document = Json::parse(output, nullptr, false);
   if (!document.is_object() || !document.contains("program") || !document["program"].is_object())
     return Error(ErrorCode::protocol_error, what + ": `kiln.language emit` printed no JSON object with a program");
-  Emitted emitted{read_emitted_program(document), {}, {}, {}, {}, 0, {}};
+  Emitted emitted;
+  static_cast<EmittedProgram&>(emitted) = read_emitted_program(document);
+  if (const auto numbers = document.find("numbers"); numbers != document.end() && numbers->is_object())
+    emitted.numbers = *numbers;
   emitted.sequence = texts_of(document, "sequence");
   emitted.file = document.value("file", "");
   emitted.function = document.value("function", "");

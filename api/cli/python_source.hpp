@@ -51,6 +51,7 @@ struct EmittedProgram {
 // What a Python function was made into by `emit`: with the first configuration, where it is autotuned.
 struct Emitted : EmittedProgram {
   std::vector<std::string> sequence;  // symbols that are the length of a sequence
+  protocol::Json numbers = protocol::Json::object();  // of the program's scalars, as far as --arg told them
   std::string file, function;
   std::vector<EmittedProgram> every;   // all that can be read, where they were asked for
   std::size_t configurations = 0;      // of an autotuned kernel, that fit what is set

@@ -100,6 +100,7 @@ Result<Json> tune_params(Context& context, const TuneOptions& options) {
   if (!options.candidates.empty()) {
     KILN_TRY(params["candidates"], read_candidates(context, options.candidates));
   }
+  for (const auto& [name, value] : context.numbers.items()) params["args"][name] = value;
   KILN_TRY(const auto scalars, name_values(context, options.scalars, "--scalar"));
   for (const auto& [name, word] : scalars.items()) {
     auto value = protocol::parse_json(word.get_ref<const std::string&>(), protocol::Limits{});

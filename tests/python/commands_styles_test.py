@@ -3,6 +3,7 @@ make a kernel."""
 
 import json
 import os
+import struct
 import subprocess
 import sys
 import unittest
@@ -34,6 +35,12 @@ def product(a, b, c, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constex
 def copied(x, y, n, BLOCK: tl.constexpr):
     at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     tl.store(y + at, tl.load(x + at, mask=at < n), mask=at < n)
+
+@triton.autotune(configs=[triton.Config({"BLOCK": n}) for n in (64, 128)], key=["n"])
+@triton.jit
+def scaled(x, y, n, factor, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    tl.store(y + at, tl.load(x + at, mask=at < n) * factor, mask=at < n)
 
 def fewer(configs, named, **_):
     return [c for c in configs if c.kwargs["BLOCK"] < named["n"]]
@@ -202,6 +209,22 @@ class Grids(Case):
             self.assertNotIn("Traceback", found.stderr)
         self.assertIn("--grid says", self.service.kiln("run", "gemm", "--grid", "4", check=2).stderr)
         self.assertIn("T.Kernel says its grid", self.kiln("show", "tile:itself", "--grid", "4").stderr)
+
+
+class Numbers(Case):
+    def test_a_number_is_told_once(self):
+        out = os.path.join(self.service.folder, "y.bin")
+        ones = os.path.join(self.service.folder, "x.bin")
+        with open(ones, "wb") as file:
+            file.write(struct.pack("<100f", *[1.0] * 100))
+        words = ["--arg", "x=f32[100]", "y=f32[100]", "n=100", "factor=2.5"]
+        for more, wanted in (([], 2.5), (["--scalar", "factor=4"], 4.0)):
+            self.kiln("run", "triton:scaled", *words, *more, "--input", "x=" + ones, "--output", "y=" + out)
+            with open(out, "rb") as file:
+                self.assertEqual(struct.unpack("<100f", file.read()), (wanted,) * 100)
+        self.kiln("profile", "triton:scaled", *words)
+        self.kiln("tune", "triton:scaled", *words, "--device", "emu:gfx942")
+        self.assertIn("as tuning record", self.kiln("run", "triton:scaled", *words, "--device", "emu:gfx942").stderr)
 
 
 class Configurations(Case):

@@ -130,8 +130,9 @@ def emit(path: str, name: str, request: Request, folder: str = "") -> Dict[str, 
     module = load_module(path, folder)
     name, value = find_kernel(module, name, path)
     emitted = read(name, value, module, request)
-    return {**described(emitted.readings[0]), "file": os.path.abspath(path), "function": name,
-            "sequence": emitted.readings[0].program.sequence, "grid_from": emitted.readings[0].program.grid_from,
+    first = emitted.readings[0]
+    return {**described(first), "file": os.path.abspath(path), "function": name, "numbers": first.numbers,
+            "sequence": first.program.sequence, "grid_from": first.program.grid_from,
             "configurations": [described(r) for r in emitted.readings] if request.every and emitted.count else [],
             "configurations_count": emitted.count, "decided": emitted.names, "skipped": emitted.skipped,
             "notes": emitted.notes}

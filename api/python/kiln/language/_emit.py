@@ -39,11 +39,15 @@ class Request(NamedTuple):
 
 class Reading(NamedTuple):
     """A kernel that was read: with which configuration ("" where it has none), as what, with which values of symbols.
+
+    Attributes:
+        numbers: values of the program's scalar arguments, as far as they were told.
     """
 
     config: str
     program: Program
     set: Dict[str, Any]
+    numbers: Dict[str, Any]
 
 
 class Emitted:
@@ -137,6 +141,12 @@ def check_words(name: str, symbols: Mapping[str, Any], known: Sequence[str], par
             hint = nearest(word, [*known, *parameters])
             raise errors.InvalidArgument("%s has no symbol, parameter or constant %s to be set%s" % (
                 name, word, "; " + hint if hint else ""))
+
+
+def numbers_of(program: Program, values: Mapping[str, Any]) -> Dict[str, Any]:
+    """Values of a program's scalar arguments, by its names."""
+    told = {name: values.get(program.arguments[name]) for name in program.scalars}
+    return {name: value for name, value in told.items() if isinstance(value, (int, float))}
 
 
 def needed(function: Any, types: Sequence[str], constants: Sequence[str]) -> KernelError:
@@ -265,4 +275,4 @@ def _read(name: str, kernel: Kernel, values: Mapping[str, Any], symbols: Mapping
         symbols.update({symbol: sequence for symbol in program.sequence or
                         [s for s in ("seq",) if s in program.json.get("symbols", {})]})
     found = {**program.set, **bindings_of(program, specs, launch), **symbols}
-    return Reading(config, program, {n: v for n, v in found.items() if n in known})
+    return Reading(config, program, {n: v for n, v in found.items() if n in known}, numbers_of(program, bound))

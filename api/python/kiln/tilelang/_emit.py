@@ -9,7 +9,8 @@ from typing import Any, Dict, List, Mapping
 
 from .. import errors
 from ..language._autotune import name_of
-from ..language._emit import Emitted, Reading, Request, check_words, fitting, needed, parse_argument, told_apart
+from ..language._emit import Emitted, Reading, Request, check_words, fitting, needed, numbers_of, \
+    parse_argument, told_apart
 from ..language._factories import called, missing_of
 from ..language._source import Source
 from ..language._specialize import annotations_read
@@ -101,7 +102,7 @@ def _program(name: str, prim: PrimFunc, specs: Dict[str, Any], symbols: Mapping[
     program = prim.program(specs, request.target)
     known = [*program.json.get("symbols", {}), *prim.arguments]
     check_words(name, symbols, [*known, *_texts(prim.kernel_function)], prim.constants)
-    return Reading(config, program, sizes_of(prim, program, specs))
+    return Reading(config, program, sizes_of(prim, program, specs), numbers_of(program, specs))
 
 
 def _texts(function: Any) -> List[str]:

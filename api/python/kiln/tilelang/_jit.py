@@ -234,7 +234,8 @@ def jit(
     def mark(marked: Callable[..., Any]) -> JITFunction:
         return JITFunction(marked, settings, caller)
 
-    return mark if func is None else mark(func)
+    marked_at_call = at_call(mark)  # its source is read here
+    return marked_at_call if func is None else marked_at_call(func)
 
 
 lazy_jit = jit
