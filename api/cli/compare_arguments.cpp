@@ -137,6 +137,7 @@ void CompareArguments::add_to(CLI::App& command) {
   command
       .add_option("--rename", renamed, "NAME_OF_B=NAME_OF_A …: parameters that the two sides name differently")
       ->expected(1, 100);
+  command.add_option("--grid", grid, grid_help);
   command.add_option("--scalar", scalars, "NAME=NUMBER …: scalar arguments of the kernels")->expected(1, 100);
   command.add_option("--device", device, "host, hip:N: timed; emu:TARGET: counted")->capture_default_str();
   command.add_option("--also", also, "TARGET[,TARGET…]: counted on emulated cards too")->allow_extra_args(false);
@@ -212,6 +213,7 @@ std::string command_text(const std::string& command, const CompareArguments& w) 
   list("--arg-a", w.arguments_a);
   list("--arg-b", w.arguments_b);
   list("--rename", w.renamed);
+  if (!w.grid.empty()) each("--grid", {w.grid});
   list("--scalar", w.scalars);
   text += " --device " + shell_quoted(w.device);
   each("--also", w.also);

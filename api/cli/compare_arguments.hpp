@@ -18,6 +18,7 @@ struct CompareArguments {
   std::vector<std::string> arguments_a, arguments_b;       // of one side
   std::vector<std::string> renamed;                        // B's name of a parameter = A's
   std::vector<std::string> also;                           // targets, or lists of them
+  std::string grid;                                        // of Python functions, for both; "": their own
   std::string device = "host";
   int rounds = 11;
   std::uint64_t seed = 0;

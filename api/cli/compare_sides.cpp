@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/cli/configurations.hpp"
 #include "api/cli/operands.hpp"
 
 namespace kiln::cli {
@@ -82,18 +83,11 @@ Result<Side> Side::open(Context& context, const std::string& label, const Progra
   return side;
 }
 
-// What a function is made into a program with.
-struct Side::Python {
-  const std::vector<std::string>& arguments;
-  std::string target;
-  Settings set;
-};
-
-Status Side::read_program(Context& context, const Python& python, SideProgram& side) {
+Status Side::read_program(Context& context, const FunctionArguments& python, SideProgram& side) {
   using Kind = ProgramSpec::Kind;
   const auto& spec = source_.spec();
   if (spec.kind == Kind::python) {
-    auto emitted = source_.emit(context, python.arguments, python.set, python.target);
+    auto emitted = source_.emit(context, python);
     if (!emitted) {
       auto error = std::move(emitted).error();
       if (error.code != ErrorCode::cancelled) error.message = label_ + ": " + error.message;
@@ -128,14 +122,17 @@ Result<SideProgram> Side::at(Context& context, const ComparePlan& plan, const Si
   Settings given = common;
   for (const auto& [name, value] : is_a ? plan.set_a : plan.set_b) set_to(given, name, value);
   const bool python = source_.spec().kind == ProgramSpec::Kind::python;
-  const auto& arguments = is_a ? plan.arguments_a : plan.arguments_b;
-  auto read = read_program(context, {arguments, target, {}}, side);
+  FunctionArguments made_with{is_a ? plan.arguments_a : plan.arguments_b, plan.words.grid, {}, target};
+  auto read = read_program(context, made_with, side);
   if (!read && !(python && !given.empty())) return std::move(read).error();
   // A function that cannot be made without its settings gets all of them.
-  const auto for_python = !python ? Settings() : read ? unknown_of(side, given) : given;
-  if (!for_python.empty()) KILN_CHECK(read_program(context, {arguments, target, for_python}, side));
+  made_with.set = !python ? Settings() : read ? unknown_of(side, given) : given;
+  if (!made_with.set.empty()) KILN_CHECK(read_program(context, made_with, side));
   if (!python) side.unknown = unknown_of(side, common);
-  if (side.emitted) side.set = side.emitted->set;
+  if (side.emitted) {
+    side.set = side.emitted->set;
+    note_configuration(context, *side.emitted);
+  }
   for (const auto& [name, value] : given) {
     if (std::find(side.unknown.begin(), side.unknown.end(), std::pair(name, value)) != side.unknown.end()) continue;
     const auto names = meant_by(side, name);

@@ -39,8 +39,7 @@ class Side {
   Result<SideProgram> at(Context& context, const ComparePlan& plan, const Size& size, const std::string& target);
 
  private:
-  struct Python;
-  Status read_program(Context& context, const Python& python, SideProgram& side);
+  Status read_program(Context& context, const FunctionArguments& python, SideProgram& side);
 
   std::string label_;
   ProgramSource source_;

@@ -75,6 +75,11 @@ Error Context::usage_error(std::string message) {
   return Error(ErrorCode::invalid_argument, std::move(message));
 }
 
+void Context::note(const std::string& text) {
+  if (quiet || !noted.insert(text).second) return;
+  std::cerr << "note: " << text << "\n";
+}
+
 Status Context::configure() {
   if (configuration) return ok();
   KILN_TRY(environment, process_environment());

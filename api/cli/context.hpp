@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,26 +26,39 @@ struct Context {
   std::string source_file, source_text;   // the program file that errors point into
   std::function<Error(Error)> located;     // puts errors where the user wrote the program, if that is a Python file
   bool wrong_usage = false;                // a mistake of the command line was found: `report` gives exit_usage
+  std::set<std::string> noted;             // what `note` has said
+  // Of a Python kernel's scalars by --arg, for those that --scalar does not say.
+  protocol::Json numbers = protocol::Json::object();
 
   Status configure();                      // loads the configuration once
   Result<Backend*> connect();              // by the flags; once
   // An invalid_argument that `report` answers with exit_usage.
   Error usage_error(std::string message);
+  // "note: …" on standard error, unless --quiet; the same text once.
+  void note(const std::string& text);
   // A request with progress on the terminal.
   Result<protocol::Json> ask(const std::string& method, protocol::Json params, const std::vector<int>& fds = {});
   Result<client::Answer> ask_with_fds(const std::string& method, protocol::Json params, const std::vector<int>& fds = {});
 };
 
-// --set, --target, --layout, --align, --arg and the program's name: what compile, run, check, explain and others take.
+inline constexpr const char* grid_help =
+    "EXTENTS of a Python kernel whose grid is not its own, over its sizes and constants: 'cdiv(n, BLOCK), 1'";
+
+// --set, --target, --layout, --align, --arg, --grid and the program's name: what compile, run, check, explain and
+// others take.
 struct KernelArguments {
-  std::string program, target;
+  // Of an autotuned Python kernel's configurations: the first; the one that a tuning record has chosen, else the first;
+  // all, as candidates of a tune.
+  enum class Configurations { first, recorded, every } configurations = Configurations::first;
+  std::string program, target, device, grid;   // device: where it is to run, for records; "": the target's
   std::vector<std::string> set, layouts, align, types;
   bool must_hit = false, explain_key = false, untuned = false;
 
-  void add_program(CLI::App& command);  // the program, --set and --arg alone
+  void add_program(CLI::App& command);  // the program, --set, --arg and --grid alone
   void add_to(CLI::App& command, const std::string& default_target);
   // Parameters of kernel.compile. The program is a built-in's name, a file (or - for standard input) or a Python
-  // function, which is read for `target` and whose errors are then told by their place in its file.
+  // function, which is read for `target` and whose errors are then told by their place in its file. Of an autotuned one
+  // the configuration is noted; with Configurations::every there are `candidates`, as kernel.tune takes them.
   // Errors: usage_error for words that are no NAME=VALUE or name the same twice; the file's.
   Result<protocol::Json> params(Context& context) const;
 

@@ -1,6 +1,7 @@
 // The program of a command and what it is compiled with.
 #include <filesystem>
 
+#include "api/cli/configurations.hpp"
 #include "api/cli/python_source.hpp"
 #include "engine/base/fd.hpp"
 
@@ -11,11 +12,13 @@ using protocol::Json;
 void KernelArguments::add_program(CLI::App& command) {
   command.add_option("program", program, "a built-in's name, a file with a tile/1 program (- for standard input), or FILE.py[:FUNCTION]")->required();
   command.add_option("--arg", types, "NAME=DTYPE[EXTENTS] …: what a Python function is called with: Q=f16[8, seq, 64]")->expected(1, 100);
+  command.add_option("--grid", grid, grid_help);
   command.add_option("--set", set, "NAME=VALUE …: symbols, options and tunables")->expected(1, 1000);
 }
 
 void KernelArguments::add_to(CLI::App& command, const std::string& default_target) {
   target = default_target;
+  configurations = Configurations::recorded;
   add_program(command);
   command.add_option("--target", target, "host, gfx90a, gfx942, gfx950, gfx1100, with features as in gfx942:sramecc+:xnack-")->capture_default_str();
   command.add_option("--layout", layouts, "TILE=LAYOUT …: auto, row_major, pad:BYTES, swizzle:CHUNK,DIVISOR,ROWS")->expected(1, 100);
@@ -55,10 +58,20 @@ Status KernelArguments::read_function(Context& context, Json& params) const {
   KILN_TRY(auto source, ProgramSource::open(context, spec));
   Settings settings;
   for (const auto& [name, value] : params["set"].items()) settings.emplace_back(name, value.get<std::string>());
-  KILN_TRY(auto emitted, source.emit(context, types, settings, target.empty() ? "host" : target));
-  params["program"] = emitted.program;
-  params["set"] = Json::object();
-  for (const auto& [name, value] : emitted.set) params["set"][name] = value;
+  FunctionArguments given{types, grid, settings, target.empty() ? "host" : target};
+  given.every = configurations == Configurations::every;
+  KILN_TRY(auto emitted, source.emit(context, given));
+  if (given.every) {
+    params.update(candidates_of(emitted));
+  } else {
+    const bool recorded = configurations == Configurations::recorded && !untuned;
+    if (recorded && emitted.configurations > 1)
+      KILN_CHECK(choose_recorded(context, {source, given, target, device}, emitted));
+    note_configuration(context, emitted);
+    params["program"] = emitted.program;
+    params["set"] = set_json(emitted.set);
+  }
+  context.numbers = emitted.numbers;
   const auto file = spec.text.substr(0, spec.text.rfind(".py") + 3);
   context.located = [emitted = std::move(emitted), file](Error error) { return located_in_python(std::move(error), emitted, file); };
   return ok();
@@ -82,8 +95,10 @@ Result<Json> KernelArguments::params(Context& context) const {
   }
   if (names_python(program)) {
     KILN_CHECK(read_function(context, params));
-  } else if (!types.empty()) {
-    return context.usage_error("--arg tells what a Python function is called with, and " + program + " is none");
+  } else if (!types.empty() || !grid.empty()) {
+    return context.usage_error((types.empty() ? "--grid says how a Python function is launched"
+                                              : "--arg tells what a Python function is called with") +
+                               std::string(", and ") + program + " is none");
   } else {
     KILN_TRY(params["program"], read_program_argument(context, program));
   }

@@ -187,10 +187,13 @@ Result<Prepared> prepare_run(Context& context, const RunOptions& options) {
   }
   KILN_TRY(run.named, read_named(context, options));
   auto kernel = options.kernel;
+  kernel.device = options.device;
   if (kernel.target.empty()) {
     KILN_TRY(kernel.target, device_target(context, options.device));
   }
   KILN_TRY(run.params, kernel.params(context));
+  for (const auto& [name, value] : context.numbers.items())
+    if (!run.named.scalars.contains(name)) run.named.scalars[name] = value;
   KILN_TRY(run.outcome, context.ask("kernel.compile", run.params));
   KILN_TRY(run.symbols, symbol_values(context, run.outcome["symbols"], run.params["set"]));
   const auto& tensors = run.outcome["tensors"];

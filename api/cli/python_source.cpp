@@ -132,22 +132,44 @@ Error shown_as(Error error, const std::string& file, const std::string& known_as
 
 std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
 
-Result<Emitted> read_emitted(const std::string& output, const std::string& what) {
+std::vector<std::string> texts_of(const Json& document, const char* name) {
+  std::vector<std::string> texts;
+  for (const auto& text : document.value(name, Json::array()))
+    if (text.is_string()) texts.push_back(text.get<std::string>());
+  return texts;
+}
+
+EmittedProgram read_emitted_program(const Json& document) {
+  EmittedProgram emitted;
+  emitted.configuration = document.value("name", "");
+  emitted.program = document.value("program", Json());
+  const Json none = Json::object();
+  const auto set = document.value("set", none), locations = document.value("locations", none);
+  for (const auto& [name, value] : set.items()) emitted.set.emplace_back(name, text_of(value));
+  for (const auto& [pointer, place] : locations.items())
+    if (place.is_array() && place.size() == 2 && place[0].is_number_integer() && place[1].is_number_integer())
+      emitted.locations[pointer] = {place[0].get<int>(), place[1].get<int>()};
+  return emitted;
+}
+
+Result<Emitted> read_emitted(Context& context, const std::string& output, const std::string& what) {
   const auto document = Json::parse(output, nullptr, false);
   if (!document.is_object() || !document.contains("program") || !document["program"].is_object())
     return Error(ErrorCode::protocol_error, what + ": `kiln.language emit` printed no JSON object with a program");
   Emitted emitted;
-  emitted.program = document["program"];
-  const Json none = Json::object();
-  const auto set = document.value("set", none), locations = document.value("locations", none);
-  for (const auto& [name, value] : set.items()) emitted.set.emplace_back(name, text_of(value));
-  for (const auto& symbol : document.value("sequence", Json::array()))
-    if (symbol.is_string()) emitted.sequence.push_back(symbol.get<std::string>());
+  static_cast<EmittedProgram&>(emitted) = read_emitted_program(document);
+  if (const auto numbers = document.find("numbers"); numbers != document.end() && numbers->is_object())
+    emitted.numbers = *numbers;
+  emitted.sequence = texts_of(document, "sequence");
   emitted.file = document.value("file", "");
   emitted.function = document.value("function", "");
-  for (const auto& [pointer, place] : locations.items())
-    if (place.is_array() && place.size() == 2 && place[0].is_number_integer() && place[1].is_number_integer())
-      emitted.locations[pointer] = {place[0].get<int>(), place[1].get<int>()};
+  for (const auto& one : document.value("configurations", Json::array()))
+    emitted.every.push_back(read_emitted_program(one));
+  emitted.configurations = document.value("configurations_count", std::size_t(0));
+  emitted.decided = texts_of(document, "decided");
+  for (const auto& note : texts_of(document, "notes")) context.note(note);
+  const auto skipped = document.value("skipped", Json::object());
+  for (const auto& [name, why] : skipped.items()) context.note(name + " is left out: " + text_of(why));
   return emitted;
 }
 
@@ -202,11 +224,12 @@ Result<ProgramSource> ProgramSource::open(Context& context, const ProgramSpec& s
   return source;
 }
 
-Result<Emitted> ProgramSource::emit(Context& context, const std::vector<std::string>& arguments, const Settings& set,
-                                    const std::string& target) {
-  std::vector<std::string> words{"--target", target};
-  for (const auto& argument : arguments) words.insert(words.end(), {"--arg", argument});
-  for (const auto& [name, value] : set) words.insert(words.end(), {"--set", name + "=" + value});
+Result<Emitted> ProgramSource::emit(Context& context, const FunctionArguments& given) {
+  std::vector<std::string> words{"--target", given.target};
+  for (const auto& argument : given.types) words.insert(words.end(), {"--arg", argument});
+  for (const auto& [name, value] : given.set) words.insert(words.end(), {"--set", name + "=" + value});
+  if (!given.grid.empty()) words.push_back("--grid=" + given.grid);
+  if (given.every) words.emplace_back("--every");
   std::string known;
   for (const auto& word : words) known += word + '\n';
   if (const auto found = emitted_.find(known); found != emitted_.end()) return found->second;
@@ -229,7 +252,7 @@ Result<Emitted> ProgramSource::emit(Context& context, const std::vector<std::str
       error.message = spec_.text + " is no kernel that can be made";
     return error;
   }
-  KILN_TRY(auto emitted, read_emitted(output->out, spec_.text));
+  KILN_TRY(auto emitted, read_emitted(context, output->out, spec_.text));
   return emitted_[known] = std::move(emitted);
 }
 
@@ -241,7 +264,7 @@ Result<std::string> python_version(Context& context) {
   return without_line_end(output.out) + ", " + python;
 }
 
-Error located_in_python(Error error, const Emitted& emitted, const std::string& file) {
+Error located_in_python(Error error, const EmittedProgram& emitted, const std::string& file) {
   for (auto& d : error.diagnostics) {
     auto pointer = d.pointer;
     if (pointer.starts_with("/bindings") || pointer.starts_with("/params")) continue;

@@ -3,7 +3,7 @@
 //
 // Python runs as `PYTHON -m kiln.language emit FILE.py:FUNCTION`: PYTHON is $KILN_PYTHON, else python3; the package
 // `kiln` is the one that came with this program: ../share/kiln/python, or the wheel's own. Such a file is code of the
-// user's and runs with the user's rights.
+// user's and runs with the user's rights, and so do its functions that make a kernel; kernels in it are read, never run.
 #pragma once
 
 #include <map>
@@ -32,13 +32,30 @@ Result<ProgramSpec> parse_program_spec(Context& context, const std::string& text
 // "FILE.py", "FILE.py:FUNCTION", with or without a revision in front.
 bool names_python(const std::string& text);
 
-// What a Python function was made into by `emit`.
-struct Emitted {
-  protocol::Json program;             // tile/1
-  Settings set;                       // default bindings
-  std::vector<std::string> sequence;  // symbols that are the length of a sequence
-  std::string file, function;
+// What a Python function is made into a program with.
+struct FunctionArguments {
+  std::vector<std::string> types;  // --arg
+  std::string grid;                // --grid; "": the kernel's own
+  Settings set;
+  std::string target;
+  bool every = false;              // all configurations of an autotuned kernel
+};
+
+// A Python function as it was read with one configuration.
+struct EmittedProgram {
+  std::string configuration;  // "BM=32, BN=64"; "" where there is none
+  protocol::Json program;     // tile/1
+  Settings set;               // default bindings
   std::map<std::string, std::pair<int, int>> locations;  // JSON pointer: line and column, from 1
+};
+// What a Python function was made into by `emit`: with the first configuration, where it is autotuned.
+struct Emitted : EmittedProgram {
+  std::vector<std::string> sequence;  // symbols that are the length of a sequence
+  protocol::Json numbers = protocol::Json::object();  // of the program's scalars, as far as --arg told them
+  std::string file, function;
+  std::vector<EmittedProgram> every;   // all that can be read, where they were asked for
+  std::size_t configurations = 0;      // of an autotuned kernel, that fit what is set
+  std::vector<std::string> decided;    // names of the constants that they decide
 };
 
 // The text of a specification, and for Python the programs made of it. One thread.
@@ -51,10 +68,9 @@ class ProgramSource {
   [[nodiscard]] const std::string& text() const { return text_; }      // of the file; of a built-in: its program
   [[nodiscard]] const std::string& commit() const { return commit_; }  // that the revision names; "" for none
 
-  // Runs `emit` with these --arg, --set and --target; the same words again are answered from memory. Errors: what
+  // Runs `emit` with these; the same again are answered from memory. What the author should know is noted. Errors: what
   // Python says on standard error, as it is; cancelled.
-  Result<Emitted> emit(Context& context, const std::vector<std::string>& arguments, const Settings& set,
-                       const std::string& target);
+  Result<Emitted> emit(Context& context, const FunctionArguments& given);
 
  private:
   ProgramSpec spec_;
@@ -66,6 +82,6 @@ class ProgramSource {
 Result<std::string> python_version(Context& context);
 
 // The errors of a Python program's kernel, with places in the Python file instead of pointers into the program.
-Error located_in_python(Error error, const Emitted& emitted, const std::string& file);
+Error located_in_python(Error error, const EmittedProgram& emitted, const std::string& file);
 
 }  // namespace kiln::cli

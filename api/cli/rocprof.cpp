@@ -32,6 +32,9 @@ std::vector<std::string> run_words(const RunOptions& options) {
     words.insert(words.end(), values.begin(), values.end());
   };
   if (!options.kernel.target.empty()) add("--target", {options.kernel.target});
+  add("--arg", options.kernel.types);
+  if (!options.kernel.grid.empty()) add("--grid", {options.kernel.grid});
+  if (options.kernel.untuned) words.emplace_back("--untuned");
   add("--set", options.kernel.set);
   add("--layout", options.kernel.layouts);
   add("--align", options.kernel.align);

@@ -4,6 +4,7 @@
 #include <map>
 #include <utility>
 
+#include "api/cli/configurations.hpp"
 #include "api/cli/operands.hpp"
 #include "api/daemon/flags.hpp"
 
@@ -83,6 +84,7 @@ Error scalar_mistake(Context& context, const std::string& name, const std::strin
 
 Result<Json> tune_params(Context& context, const TuneOptions& options) {
   auto kernel = options.kernel;
+  kernel.configurations = KernelArguments::Configurations::every;
   const auto device = options.device.empty() && kernel.target.empty() ? "host" : options.device;
   if (kernel.target.empty()) {
     KILN_TRY(kernel.target, device_target(context, device));
@@ -98,6 +100,7 @@ Result<Json> tune_params(Context& context, const TuneOptions& options) {
   if (!options.candidates.empty()) {
     KILN_TRY(params["candidates"], read_candidates(context, options.candidates));
   }
+  for (const auto& [name, value] : context.numbers.items()) params["args"][name] = value;
   KILN_TRY(const auto scalars, name_values(context, options.scalars, "--scalar"));
   for (const auto& [name, word] : scalars.items()) {
     auto value = protocol::parse_json(word.get_ref<const std::string&>(), protocol::Limits{});
@@ -105,7 +108,8 @@ Result<Json> tune_params(Context& context, const TuneOptions& options) {
       return scalar_mistake(context, name, word.get<std::string>());
     params["args"][name] = std::move(*value);
   }
-  if (!options.candidates.empty()) KILN_CHECK(check_size(context, options.candidates, params));
+  if (params.contains("candidates"))
+    KILN_CHECK(check_size(context, options.candidates.empty() ? kernel.program : options.candidates, params));
   return params;
 }
 
@@ -184,7 +188,8 @@ void print_tune(const Json& answer, const std::string& folder, bool all) {
     std::string classes;
     for (const auto& [name, word] : answer["identity"]["classes"].items())
       classes += (classes.empty() ? "" : " ") + name + ":" + word.get<std::string>();
-    std::cout << "record: " << folder << "/tuning/" << answer.value("record", "") << ", used for " << classes << "\n";
+    std::cout << "record: " << folder << "/tuning/" << answer.value("record", "") << ", used for "
+              << (classes.empty() ? "this kernel as it is" : classes) << "\n";
     print_before(answer);
   } else {
     std::cout << "no record was written: " << answer.value("why_not_stored", "") << "\n";
@@ -209,7 +214,9 @@ Status export_record(Context& context, const std::string& id, const std::string&
 int tune_command(Context& context, const TuneOptions& options) {
   auto params = tune_params(context, options);
   if (!params) return report(context, params.error());
-  const auto answer = context.ask("kernel.tune", std::move(*params));
+  const bool of_configurations = options.candidates.empty() && params->contains("candidates");
+  const auto answer = of_configurations ? tune_configurations(context, std::move(*params))
+                                        : context.ask("kernel.tune", std::move(*params));
   if (!answer) return report(context, in_candidates(context, options.candidates, answer.error()));
   const auto stats = context.ask("cache.stats", Json::object());
   if (!stats) return report(context, stats.error());
@@ -238,7 +245,8 @@ int list_command(Context& context) {
   std::vector<std::vector<std::string>> rows{
       {"record", "program", "classes", "settings", "device", "sets", "ratio", "used"}};
   for (const auto& record : (*answer)["records"]) {
-    const auto set = joined(record["set"]);
+    // A configuration's program is its own: what it sets is in its name.
+    const auto set = record.contains("of_candidates") ? record.value("winner", "") : joined(record["set"]);
     rows.push_back({record.value("record", "").substr(0, 40), record.value("program", ""), joined(record["classes"]),
                     joined(record["settings"]),
                     record.value("target", "").substr(0, 12) + ", " + record.value("device_class", ""),
@@ -364,6 +372,7 @@ void add_tune(CLI::App& app, Context& context, int& status) {
       ->required();
   command->add_option("--arg", kernel.types, "NAME=DTYPE[EXTENTS] …: what a Python function is called with: Q=f16[8, seq, 64]")
       ->expected(1, 100);
+  command->add_option("--grid", kernel.grid, grid_help);
   command->add_option("--set", kernel.set, "NAME=VALUE …: symbols, options, and tunables that stay as they are")
       ->expected(1, 1000);
   command->add_option("--device", options->device,
@@ -375,7 +384,8 @@ void add_tune(CLI::App& app, Context& context, int& status) {
   command->add_option("--scalar", options->scalars, "NAME=NUMBER …: scalar arguments")->expected(1, 100);
   command
       ->add_option("--candidates", options->candidates,
-                   "FILE: these alone, a JSON array of {\"name\", \"set\", \"layouts\", \"program\"}")
+                   "FILE: these alone, a JSON array of {\"name\", \"set\", \"layouts\", \"program\"}; without it "
+                   "an autotuned Python kernel's configurations, or all values of the tunables")
       ->check(daemon::path_flag_mistake);
   command->add_option("--candidates-max", options->most, "of the program's own, the nearest to the defaults (64)")
       ->check(CLI::Range(1, 4096));

@@ -79,6 +79,7 @@ std::vector<MethodInfo> make_methods() {
            {"candidate_deadline_ms", "integer", false, "of one launch, default 10000: a candidate that takes longer is left out"},
            {"check_deadline_ms", "integer", false, "of one interpretation of the definition, default 60000; else the defaults' result is the yardstick"},
            {"args", "object", false, "scalars, and tensors to measure on, which are only read; default seeded normals"},
+           {"recorded", "boolean", false, "measure nothing: the record of these candidates, or not_found"},
            {"force", "boolean", false, "measure anew, whatever is known"}}},
       {"tuning.list", "tuning records", false, short_work, tuning_list, {{"record", "string", false, "this one alone, whole"}}},
       {"tuning.remove", "forget a tuning record", true, short_work, tuning_remove, {{"record", "string", true, "its name, 64 hex digits"}}},

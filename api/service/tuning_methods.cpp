@@ -195,6 +195,7 @@ Result<jit::TuneRequest> read_tune(const CallPtr& call) {
            fields.integer_or("check_deadline_ms", request.interpreter_limit.count(), 1, deadline_ms_max));
   request.interpreter_limit = std::chrono::milliseconds(check);
   KILN_TRY(request.force, fields.boolean_or("force", false));
+  KILN_TRY(request.recorded, fields.boolean_or("recorded", false));
   if (fields.has("candidates")) {
     KILN_TRY(const Json* list, fields.array("candidates", candidates_limit));
     if (list->empty()) return fields.error("candidates", "at least one candidate");
@@ -259,7 +260,8 @@ Json outcome_json(const jit::TuneOutcome& outcome, const jit::TuneRequest& reque
 void kernel_tune(const CallPtr& call) {
   if (!call->state.options.tuner) return call->answer(no_tuner());
   ActiveCall::begin_waiting(call);
-  ActiveCall::run_on(call, call->state.tunes, [call] {
+  const bool recorded = call->fields.boolean_or("recorded", false).value_or(false);  // waits for no tune
+  ActiveCall::run_on(call, recorded ? call->state.pool : call->state.tunes, [call] {
     if (!call->begin_work()) return;
     auto request = read_tune(call);
     if (!request) return call->answer(std::move(request).error());

@@ -127,6 +127,7 @@ struct TuneRequest {
   std::chrono::milliseconds candidate_deadline{10000};   // of one launch; 0: none
   std::chrono::milliseconds interpreter_limit{60000};    // of one interpretation of the definition
   bool force = false;          // measures although there is a record, or an interrupted tune
+  bool recorded = false;       // measures nothing: the record, whatever limits and arguments it was made with
   // Whether the caller's arguments are some of the program, and what they hold: equal for equal contents. Called first.
   std::function<Result<Digest>(const bound::Program& program)> arguments;
   // The arguments of every launch. What they hold is never written. Called for the request's program, and where the

@@ -273,7 +273,7 @@ std::vector<jit::NamedTuningRecord> RecordStore::list() {
     if (identity.device_class.starts_with("host: ") && identity.device_class != device_class_of_host())
       entry.unusable = "measured on another processor";
     else if (!identity.of_candidates.empty())
-      entry.unusable = "its candidates bring programs of their own";
+      entry.unusable = "compiles do not ask for it, the autotuned kernel does";
   }
   return all;
 }

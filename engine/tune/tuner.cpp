@@ -44,6 +44,7 @@ class Tune {
 
   Result<jit::TuneOutcome> run() {
     KILN_TRY(trials_, make_trials(request_));
+    if (request_.recorded) return recorded();
     KILN_TRY(const auto arguments, request_.arguments(trials_.base));
     asked(arguments);
     KILN_CHECK(identify());
@@ -71,6 +72,14 @@ class Tune {
     w.i64(request_.rounds_max);
     w.i64(request_.candidate_deadline.count());
     record_.asked = to_hex(sha256(w.data()));
+  }
+
+  Result<jit::TuneOutcome> recorded() {
+    KILN_CHECK(identify());
+    outcome_.record = records_.find(outcome_.id);
+    if (!outcome_.record) return Error(ErrorCode::not_found, "there is no tuning record of these candidates");
+    outcome_.found = true;
+    return std::move(outcome_);
   }
 
   Status identify() {

@@ -197,6 +197,14 @@ class Records(TuningCase):
         for wrong in ({"n": 4, "q": 3}, {}, {"n": "4"}, {"n": 4, "X": {"buffer": buffer, "offset": 4}}):
             self.refused("invalid_argument", "kernel.tune", {**request, "args": wrong})
 
+    def test_a_record_is_looked_up_without_measuring(self):
+        request = {"program": scaled(), "set": {"N": 100}, "candidates": [{"set": {"B": 16}}, {"set": {"B": 32}}]}
+        self.refused("not_found", "kernel.tune", {**request, "recorded": True})
+        tuned = self.ok("kernel.tune", {**request, "rounds_max": 2, "args": {"n": 3}})
+        found = self.ok("kernel.tune", {**request, "recorded": True})  # with other limits, and without arguments
+        self.assertEqual((found["found"], found["record"], found["winner"]), (True, tuned["record"], tuned["winner"]))
+        self.refused("not_found", "kernel.tune", {**request, "set": {"N": 9}, "recorded": True})
+
     def test_a_loop_whose_end_is_data(self):
         program = scaled()
         tuned = self.ok("kernel.tune", {"program": program, "set": {"N": 64}, "args": {"n": 2}, "rounds_max": 1})

@@ -85,7 +85,7 @@ class Arguments(LanguageCase):
             compiled(self.normals(9, 64), self.normals(9, 64))
 
     def test_unknown_parameters(self):
-        with self.assertRaisesRegex(tl.KernelError, "nothing is known of the parameter X"):
+        with self.assertRaisesRegex(tl.KernelError, "nothing is known of the parameters X, Y"):
             tl.compile(kernels_slices.softmax)
 
 

@@ -5,21 +5,19 @@ from __future__ import annotations
 import argparse
 import contextlib
 import importlib.util
+import inspect
 import json
-import linecache
 import os
 import re
 import sys
-import traceback
 from typing import Any, Dict, List, Tuple
 
 from .. import errors
-from ._arguments import parse_spec
-from ._errors import KernelError, Place, nearest
-from ._kernel import Kernel, kernel_of
-from ._options import When
-from ._specialize import Program
-from ._types import Buffer, constexpr
+from ._emit import Emitted, Reading, Request, of_kernel, told_apart
+from ._errors import KernelError, Place, nearest, speak_of_commands
+from ._factories import called, failed, makes_kernel
+from ._grid_text import parsed
+from ._kernel import kernel_of
 
 
 def load_module(path: str, folder: str = "") -> Any:
@@ -45,46 +43,69 @@ def load_module(path: str, folder: str = "") -> Any:
         place = Place(error.filename or path, error.lineno or 1, error.offset or 1, error.end_offset or 0, (error.text or "").rstrip("\n"), "")
         raise KernelError(error.msg, place, "the file is no Python of this interpreter, %s" % sys.version.split()[0]) from None
     except (Exception, SystemExit) as error:  # noqa: BLE001 - whatever the user's module raises
-        raise _import_failed(path, error) from error
+        raise failed(path, error, "while the file is imported") from error
     return module
 
 
-def _import_failed(path: str, error: BaseException) -> KernelError:
-    """An exception of the user's module, at the line of that module that led to it."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if os.path.abspath(f.filename) == os.path.abspath(path)]
-    place = None
-    if frames:
-        last = frames[-1]
-        text = linecache.getline(last.filename, last.lineno or 0).rstrip("\n")
-        place = Place(path, last.lineno or 0, len(text) - len(text.lstrip()) + 1, len(text) + 1, text, "")
-    missing = isinstance(error, ModuleNotFoundError)
-    hint = "this is %s; $KILN_PYTHON names another interpreter" % sys.executable if missing else ""
-    return KernelError("%s while the file is imported: %s" % (type(error).__name__, error), place, hint)
+def _tilelang() -> Any:
+    """The part of emit that knows TileLang's style; None where the file uses nothing of it."""
+    if "kiln.tilelang" not in sys.modules:
+        return None
+    from ..tilelang import _emit
+
+    return _emit
 
 
-def find_kernel(module: Any, name: str, path: str) -> Tuple[str, Kernel]:
-    """The kernel of that name, or the only one of the file."""
-    kernels = {n: kernel_of(v) for n, v in vars(module).items() if not n.startswith("_")}
-    kernels = {n: k for n, k in kernels.items() if k is not None and getattr(k.kernel_function, "__module__", "") == module.__name__}
+def kernels_of(module: Any) -> Tuple[Dict[str, Any], Dict[str, Any]]:
+    """The kernels of a file by name, and its functions that make one."""
+    kernels: Dict[str, Any] = {}
+    factories: Dict[str, Any] = {}
+    tiles = _tilelang()
+    for name, value in vars(module).items():
+        kernel = kernel_of(value)
+        own = getattr(value if kernel is None else kernel.kernel_function, "__module__", "") == module.__name__
+        if name.startswith("_") or not own:
+            continue
+        if kernel is not None or tiles is not None and tiles.is_subject(value):
+            kernels[name] = value if kernel is None else kernel
+        elif makes_kernel(value):
+            factories[name] = value
+    return kernels, factories
+
+
+def find_kernel(module: Any, name: str, path: str) -> Tuple[str, Any]:
+    """The kernel of that name, or the function that makes it; without a name the only one of the file."""
+    kernels, factories = kernels_of(module)
+    every = {**kernels, **factories}
     if name:
-        if name not in kernels:
-            hint = nearest(name, kernels)
-            raise errors.InvalidArgument("%s has no kernel %s; there are %s%s" % (path, name, ", ".join(kernels) or "none", " (%s)" % hint if hint else ""))
-        return name, kernels[name]  # type: ignore[return-value]
-    if len(kernels) != 1:
-        raise errors.InvalidArgument("%s has %d kernels%s: name one, %s:NAME" % (path, len(kernels), ", " + ", ".join(kernels) if kernels else "", path))
-    found = next(iter(kernels))
-    return found, kernels[found]  # type: ignore[return-value]
+        if name not in every:
+            hint = nearest(name, every)
+            raise errors.InvalidArgument("%s has no kernel %s; there are %s%s" % (
+                path, name, ", ".join(every) or "none", " (%s)" % hint if hint else ""))
+        return name, every[name]
+    found = kernels or factories
+    if len(found) != 1:
+        raise errors.InvalidArgument("%s has %d kernels%s: name one, %s:NAME" % (
+            path, len(every), ", " + ", ".join(every) if every else "", path))
+    return next(iter(found.items()))
 
 
-def parse_value(text: str) -> Any:
-    """``64``, ``0.5``, ``true``, or a word."""
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            pass
-    return {"true": True, "false": False, "True": True, "False": False, "None": None}.get(text, text)
+def read(name: str, value: Any, module: Any, request: Request) -> Emitted:
+    """Reads a kernel; a function that makes one is run for it."""
+    tiles = _tilelang()
+    if kernel_of(value) is not None:
+        return of_kernel(name, value, module, request)
+    if tiles is not None and tiles.is_subject(value):
+        return tiles.emitted_of(name, value, module, request)  # type: ignore[no-any-return]
+    own, others, _ = told_apart(request.given, inspect.signature(value).parameters, module)
+    made = called(value, own, module.__file__)
+    left = request._replace(given={n: t for n, t in request.given.items() if n in others})
+    kernel = kernel_of(made)
+    if kernel is not None:
+        return of_kernel(name, kernel, module, left)
+    if tiles is None or not tiles.is_result(made):
+        raise errors.InvalidArgument("%s returned %r, which is no kernel" % (name, made))
+    return tiles.emitted_of(name, made, module, left)  # type: ignore[no-any-return]
 
 
 def pairs(items: List[str], what: str) -> Dict[str, str]:
@@ -97,40 +118,6 @@ def pairs(items: List[str], what: str) -> Dict[str, str]:
     return found
 
 
-def arguments_of(kernel: Kernel, given: Dict[str, str]) -> Dict[str, Any]:
-    """What the parameters are: as given, else as the kernel's decorator says, else as annotated."""
-    parameters = kernel._signature.parameters
-    declared = kernel.example
-    values: Dict[str, Any] = dict(declared) if isinstance(declared, dict) else dict(zip(parameters, declared or ()))
-    for name, text in given.items():
-        if name not in parameters:
-            raise errors.InvalidArgument("%s has no parameter %s; there are %s" % (kernel.kernel_function.__name__, name, ", ".join(parameters)))
-        spec = parse_spec(text)
-        if spec is None and (not text or "[" in text):
-            raise errors.InvalidArgument("--arg %s=%s: expected an array as f16[64, seq], a number or a word" % (name, text))
-        values[name] = spec if spec is not None else parse_value(text)
-    return {k: (parse_spec(v) or v) if isinstance(v, str) else v for k, v in values.items()}
-
-
-def settings(kernel: Kernel, module: Any, given: Dict[str, str]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
-    """Constants of the kernel (parameters, and the file's own numbers, which are replaced), and values of symbols."""
-    constants: Dict[str, Any] = {}
-    symbols: Dict[str, Any] = {}
-    replaced = False
-    for name, text in given.items():
-        value = parse_value(text)
-        if name in kernel._signature.parameters:
-            constants[name] = value
-        elif isinstance(getattr(module, name, None), (int, float, str, bool, constexpr)):
-            setattr(module, name, value)
-            replaced = True
-        else:
-            symbols[name] = value
-    if replaced:
-        kernel.read_annotations_again()
-    return constants, symbols
-
-
 def split_spec(spec: str) -> Tuple[str, str]:
     """``FILE.py:FUNCTION`` as its two parts; the second one may be missing."""
     found = re.fullmatch(r"(.+\.py)(?::(\w+))?", spec)
@@ -139,34 +126,22 @@ def split_spec(spec: str) -> Tuple[str, str]:
     return found.group(1), found.group(2) or ""
 
 
-def emit(path: str, name: str, args: Dict[str, str], given: Dict[str, str], target: str, folder: str = "") -> Dict[str, Any]:
+def emit(path: str, name: str, request: Request, folder: str = "") -> Dict[str, Any]:
     module = load_module(path, folder)
-    name, kernel = find_kernel(module, name, path)
-    constants, symbols = settings(kernel, module, given)
-    values = {**arguments_of(kernel, args), **constants}
-    annotations = kernel._annotations()
-    for parameter in kernel._signature.parameters:
-        if parameter not in values and isinstance(annotations.get(parameter), (Buffer, When)):
-            values[parameter] = None
-    bound, launch = kernel.bind((), values)
-    sequence = symbols.pop("seq", None)
-    launch["symbols"] = symbols
-    program = kernel.program(kernel.specs({k: v for k, v in bound.items() if v is not None or k not in annotations}), launch, target)
-    known = [n for part in ("symbols", "tunables", "options") for n in program.json.get(part, {})]
-    for word in symbols:
-        if word not in known:
-            hint = nearest(word, [*known, *kernel._signature.parameters])
-            raise errors.InvalidArgument("%s has no symbol, parameter or constant %s to be set%s" % (name, word, "; " + hint if hint else ""))
-    if sequence is not None:
-        symbols.update({symbol: sequence for symbol in program.sequence or [s for s in ("seq",) if s in program.json.get("symbols", {})]})
-    return described(path, name, program, symbols)
+    name, value = find_kernel(module, name, path)
+    emitted = read(name, value, module, request)
+    first = emitted.readings[0]
+    return {**described(first), "file": os.path.abspath(path), "function": name, "numbers": first.numbers,
+            "sequence": first.program.sequence, "grid_from": first.program.grid_from,
+            "configurations": [described(r) for r in emitted.readings] if request.every and emitted.count else [],
+            "configurations_count": emitted.count, "decided": emitted.names, "skipped": emitted.skipped,
+            "notes": emitted.notes}
 
 
-def described(path: str, name: str, program: Program, symbols: Dict[str, Any]) -> Dict[str, Any]:
-    bindings = dict(program.set)
-    bindings.update({k: v for k, v in symbols.items() if any(k in program.json.get(part, {}) for part in ("symbols", "tunables", "options"))})
-    return {"program": program.json, "set": bindings, "sequence": program.sequence, "file": os.path.abspath(path), "function": name,
-            "locations": {pointer: [place.line, place.column] for pointer, place in program.places.items()}, "grid_from": program.grid_from}
+def described(reading: Reading) -> Dict[str, Any]:
+    places = reading.program.places
+    return {"name": reading.config, "program": reading.program.json, "set": reading.set,
+            "locations": {pointer: [place.line, place.column] for pointer, place in places.items()}}
 
 
 def main(arguments: List[str]) -> int:
@@ -177,12 +152,19 @@ def main(arguments: List[str]) -> int:
     command.add_argument("--arg", action="append", default=[], metavar="NAME=DTYPE[EXTENTS]", help="a parameter's type: Q=f16[8, seq, 64], or a number")
     command.add_argument("--set", action="append", default=[], nargs="+", metavar="NAME=VALUE",
                          help="a constant of the kernel or of its file, a symbol's value; seq: of the sequence axis")
+    command.add_argument("--grid", default="", metavar="EXTENTS",
+                         help="of the launch, over sizes and constants of the kernel: cdiv(n, BLOCK), 1")
+    command.add_argument("--every", action="store_true",
+                         help="all configurations of an autotuned kernel, not the first alone")
     command.add_argument("--target", default="gfx942", help="the target whose facts the kernel asks for")
     command.add_argument("--folder", default="", help="whose modules the file imports, where that is not its own")
     given = parser.parse_args(arguments)
+    speak_of_commands()
     try:
         path, name = split_spec(given.kernel)
-        result = emit(path, name, pairs(given.arg, "--arg"), pairs([x for group in given.set for x in group], "--set"), given.target, given.folder)
+        request = Request(pairs(given.arg, "--arg"), pairs([x for group in given.set for x in group], "--set"),
+                          parsed(given.grid) if given.grid else (), given.target, given.every)
+        result = emit(path, name, request, given.folder)
     except errors.KilnError as error:
         print(str(error) if isinstance(error, KernelError) else "error: " + str(error), file=sys.stderr)
         return 1

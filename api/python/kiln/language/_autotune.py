@@ -17,6 +17,7 @@ from typing import Any, Callable, Dict, List, Mapping, NamedTuple, Optional, Seq
 from .. import errors
 from .._arrays import Array
 from ._arguments import ArraySpec, memory_of, spec_of, to_numpy
+from ._report import Measured
 from ._specialize import Program
 
 #: The environment variable that is ``off`` where nothing is to be measured.
@@ -146,7 +147,7 @@ class Choices:
         if self.untuned is None:
             best, answer = self._compared(candidates, device)
             if best is not None and answer is not None:
-                self.last = self.answers[key] = answer
+                self.last = self.answers[key] = Measured(answer)
                 return best.config
             self.untuned = self.skipped.get(first.name) or list(self.skipped.values())[-1]
         told = (first.program.json["name"], first.name, self.untuned)

@@ -140,11 +140,28 @@ class Calls(Names):
 
     # -- texts
 
+    def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
+        return "".join(self._piece(node, part) if isinstance(part, ast.FormattedValue) else self.eval(part)
+                       for part in node.values)
+
+    def _piece(self, node: ast.JoinedStr, part: ast.FormattedValue) -> str:
+        """The text of one value in an f-string."""
+        value = self.eval(part.value)
+        spec = self.eval(part.format_spec) if part.format_spec is not None else ""
+        if not running(value):
+            return self.text_of(value, part.conversion, spec)
+        words = [str(p.value).strip() for p in node.values if isinstance(p, ast.Constant) and str(p.value).strip()]
+        values = [ast.unparse(p.value) for p in node.values if isinstance(p, ast.FormattedValue)]
+        name = ast.unparse(part.value)
+        raise Mistake("an f-string makes a text of %s, whose value only the running kernel knows" % name,
+                      "write the values behind the text: print(%s); the text of an assert has none" % ", ".join(
+                          ['"%s"' % " ".join(words or [name]), *values]))
+
     def text_of(self, value: Any, conversion: int = -1, spec: str = "") -> str:
         """A value as an f-string shows it."""
         if running(value):
             what = describe(value) if isinstance(value, Running) else "a %s of values that run" % type(value).__name__
-            raise Mistake("a text of %s: what it is, is not known while the kernel is read" % what,
+            raise Mistake("a text of %s, whose value only the running kernel knows" % what,
                           "print(\"text\", x) shows values of the running kernel")
         shown = {115: str, 114: repr, 97: ascii}.get(conversion)
         try:

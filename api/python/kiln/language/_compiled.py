@@ -12,8 +12,8 @@ from ._arithmetic import is_number
 from ._builder import value_at
 from ._client import client
 from ._content import content
-from ._errors import KernelError, Place
-from ._report import Explanation, Profile
+from ._errors import KernelError, Place, at_call
+from ._report import Check, Explanation, Profile
 from ._specialize import Program
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class CompiledKernel:
         """The grid's extents as expressions; :meth:`explain` says where they come from."""
         return list(self._program.grid)
 
+    @at_call
     def __call__(self, *args: Any, **kwargs: Any) -> Optional[float]:
         """Runs it; milliseconds on the device.
 
@@ -118,6 +119,7 @@ class CompiledKernel:
             raise errors.InvalidArgument("the extent %s is not known: not all of its sizes have a value" % extent)
         return found
 
+    @at_call
     def explain(self) -> Explanation:
         """The grid and where it comes from, resources, tiles with layouts and conflicts, barriers, remaining checks,
         decisions."""
@@ -128,6 +130,7 @@ class CompiledKernel:
         """The text that was compiled: HIP C++ for AMD targets, LLVM IR for the host."""
         return str(self._loaded.explain()["source"])
 
+    @at_call
     def profile(self, *args: Any, **kwargs: Any) -> Profile:
         """Runs it with counters. A mapping from rocprof's names to counts; without arguments on generated ones."""
         values = self._bound(args, kwargs) if args or kwargs else self._generated()
@@ -138,17 +141,18 @@ class CompiledKernel:
 
         return Profile(self._with_arguments(values, act), self._program)
 
-    def check(self, reference: Any = None, *args: Any, **kwargs: Any) -> Dict[str, Any]:
+    @at_call
+    def check(self, reference: Any = None, *args: Any, **kwargs: Any) -> Check:
         """Runs it and compares what it wrote: with the definition (the interpreter), or with ``reference(*inputs)``, NumPy
         arrays in the parameters' order, which gives the written tensors in order. ``passed`` and a row a tensor; without
         arguments on generated ones."""
         values = self._bound(args, kwargs) if args or kwargs else self._generated()
         if reference is None:
-            return self._with_arguments(
-                values, lambda arguments: self._loaded.verify(device=self._place(), **arguments))
+            return Check(self._with_arguments(
+                values, lambda arguments: self._loaded.verify(device=self._place(), **arguments)))
         from ._check import against
 
-        return against(self, reference, values)
+        return Check(against(self, reference, values))
 
     def _generated(self) -> Dict[str, Any]:
         from ._check import generated

@@ -2,9 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, Dict, List, Optional
+import functools
+import os
+import types
+from typing import Any, Callable, Dict, List, Optional
 
-from ..errors import ProgramInvalid
+from ..errors import InvalidArgument, KilnError, ProgramInvalid
+
+#: The environment variable that keeps the frames of this package in the tracebacks of authors' mistakes.
+SWITCH = "KILN_TRACEBACK"
+
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_on_command_line = False
+
+
+def speak_of_commands() -> None:
+    """From now on hints say what to write on a command line: this process reads a file for ``kiln``."""
+    global _on_command_line
+    _on_command_line = True
+
+
+def how(python: str, command: str) -> str:
+    """A hint: what to write in Python, or on the command line."""
+    return command if _on_command_line else python
 
 
 class Place:
@@ -61,6 +81,39 @@ class KernelError(ProgramInvalid):
 
 class CallError(KernelError, TypeError):
     """A call that does not fit the kernel; ``place`` is the kernel's definition."""
+
+
+KernelError.__module__ = CallError.__module__ = "kiln.language"  # where authors find it
+
+
+def at_call(function: Callable[..., Any]) -> Any:
+    """Marks what authors call: their mistakes are raised from their own lines, without the frames of this package,
+    which say nothing about a kernel. ``KILN_TRACEBACK=1`` keeps them."""
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return function(*args, **kwargs)
+        except (KernelError, InvalidArgument) as error:
+            if os.environ.get(SWITCH, "") not in ("", "0"):
+                raise
+            mistake: KilnError = error.with_traceback(_of_authors(error.__traceback__))
+        raise mistake from None  # KILN_TRACEBACK=1 shows what led here
+
+    return called
+
+
+def _of_authors(trace: Optional[types.TracebackType]) -> Optional[types.TracebackType]:
+    """The frames that are not this package's: functions of the author's that it has called."""
+    kept: List[types.TracebackType] = []
+    while trace is not None:
+        if not os.path.abspath(trace.tb_frame.f_code.co_filename).startswith(_PACKAGE + os.sep):
+            kept.append(trace)
+        trace = trace.tb_next
+    found: Optional[types.TracebackType] = None
+    for one in reversed(kept):
+        found = types.TracebackType(found, one.tb_frame, one.tb_lasti, one.tb_lineno)
+    return found
 
 
 def nearest(word: str, words: Any) -> str:

@@ -14,9 +14,10 @@ from ._arguments import spec_of
 from ._client import client, default_device, target_of, use_client  # noqa: F401 - of this module for others
 from ._compiled import CompiledKernel, _Located  # noqa: F401 - of this module for others
 from ._content import content
-from ._errors import KernelError
+from ._errors import KernelError, at_call
 from ._options import When
 from ._programs import Programs, bindings_of, key_of
+from ._report import Explanation
 from ._source import Source, remember, served
 from ._specialize import Program, Specializer, annotations_of, annotations_read
 from ._types import Buffer, as_dtype, constexpr, plain
@@ -51,9 +52,18 @@ class Kernel:
         """Triton's launch: ``kernel[grid](…)``; ``grid`` is a tuple, a number, or a function of the constants."""
         return functools.partial(self._run, grid)
 
+    @at_call
     def __call__(self, *args: Any, **kwargs: Any) -> Optional[float]:
-        return self._run(None, *args, **kwargs)
+        return self._run(None, *args, **kwargs)  # type: ignore[no-any-return]
 
+    @at_call
+    def explain(self, *args: Any, device: Optional[str] = None, target: Optional[str] = None,
+                **constants: Any) -> Explanation:
+        """What :func:`compile` makes of it for these arguments (arrays, ``"f16[64, 128]"``, numbers), explained."""
+        named = dict(zip(self._signature.parameters, args))
+        return compile(self, named, target=target, device=device, **constants).explain()  # type: ignore[no-any-return]
+
+    @at_call
     def _run(self, grid: Any, *args: Any, device: Optional[str] = None, **kwargs: Any) -> Optional[float]:
         device = device or default_device()
         kwargs = self._tuned(grid, args, kwargs, device)
@@ -173,6 +183,7 @@ def kernel_of(value: Any) -> Optional[Kernel]:
     return found if isinstance(found, Kernel) else None
 
 
+@at_call
 def kernel(function: Any = None, *, grid: Any = None, threads: Optional[int] = None, num_warps: Optional[int] = None, name: Optional[str] = None,
            args: Any = None) -> Any:
     """Marks a function as a kernel: ``@tl.kernel`` or ``@tl.kernel(grid=(…), threads=256)``. ``@tl.program`` is the same.
@@ -202,6 +213,7 @@ def kernel(function: Any = None, *, grid: Any = None, threads: Optional[int] = N
     return mark if function is None else mark(function)
 
 
+@at_call
 def compile(kernel: Any, args: Optional[Any] = None, *, target: Optional[str] = None, device: Optional[str] = None, grid: Any = None,  # noqa: A001
             **constants: Any) -> CompiledKernel:
     """Compiles a kernel.
@@ -222,15 +234,11 @@ def compile(kernel: Any, args: Optional[Any] = None, *, target: Optional[str] = 
     chosen = kernel.tuning.configs[0].kwargs if kernel.tuning is not None else {}
     missing = [p for p in parameters if p not in given and p not in chosen and parameters[p].default is inspect.Parameter.empty]
     annotations = kernel._annotations()
-    for name in missing:
-        annotation = annotations.get(name)
-        if isinstance(annotation, (Buffer, When)):
-            given[name] = None
-        elif as_dtype(annotation) is not None:
-            given[name] = None
-        else:
-            raise KernelError("nothing is known of the parameter %s" % name, Source(kernel.kernel_function).place(Source(kernel.kernel_function).tree),
-                              "annotate it, tl.Buffer[M, N, tl.float16] or tl.constexpr, or pass args= to tl.compile")
+    told = [n for n in missing
+            if isinstance(annotations.get(n), (Buffer, When)) or as_dtype(annotations.get(n)) is not None]
+    given.update({name: None for name in told})
+    if told != missing:
+        raise _launch.not_known(kernel, [n for n in missing if n not in told], annotations)
     if target is None and device is None:
         device = default_device()
     if device is None and target is not None and target.split(":")[0] == "host":

@@ -10,7 +10,7 @@ from ._errors import CallError, KernelError, Place, nearest
 from ._expr import Expr
 from ._source import Source
 from ._specialize import wave_of
-from ._types import Symbol, plain
+from ._types import Symbol, constexpr, plain
 
 if TYPE_CHECKING:
     from ._kernel import Kernel
@@ -128,6 +128,17 @@ def _whole(value: Any) -> Optional[int]:
 
 def _of(kernel: Optional[Kernel]) -> str:
     return "" if kernel is None else " of " + kernel.kernel_function.__name__
+
+
+def not_known(kernel: Kernel, names: Sequence[str], annotations: Mapping[str, Any]) -> KernelError:
+    """The error of a compile that is told nothing of these parameters, with a call that tells it."""
+    constants = [n for n in names if annotations.get(n) is constexpr or isinstance(annotations.get(n), constexpr)]
+    arrays = ", ".join('"%s": "f32[1024]"' % n for n in names if n not in constants)
+    words = [kernel.kernel_function.__name__] + (["{%s}" % arrays] if arrays else []) + ["%s=64" % n for n in constants]
+    said = "nothing is known of the parameter%s %s" % ("s" if len(names) > 1 else "", ", ".join(names))
+    return KernelError(said, place_of(kernel.kernel_function),
+                       "tl.compile(%s), where arrays and numbers themselves stand for types too; or annotate: "
+                       "tl.Buffer[M, N, tl.float16], tl.int32" % ", ".join(words))
 
 
 def refused(kernel: Any, message: str, hint: str) -> CallError:

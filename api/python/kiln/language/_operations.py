@@ -9,6 +9,7 @@ from typing import Any, Callable, Dict, List, Optional, Tuple
 from ..errors import KilnError
 from ._access import Reader
 from ._arithmetic import FLOATS, Mistake, as_dim, binary, cast, index_of, is_number, reading, shape_text, truth
+from ._errors import how
 from ._expr import STATIC, BlockPointer, Dot, Expr, Param, Pointer, Poly, Region, Tile, Transposed, index_expr
 from ._functions_triton import tensor, tensor_descriptor
 from ._loops import Range
@@ -105,7 +106,8 @@ def _num_programs(t: Reader, axis: Any) -> Any:
     axis = _grid_axis(axis)
     grid = t.info.get("grid")
     if grid is None:
-        raise Mistake("the number of programs is known only with a grid that is given", "kernel[grid](…), or @tl.kernel(grid=…)")
+        hint = how("kernel[grid](…), or @tl.kernel(grid=…)", "--grid 'cdiv(n, BLOCK), 1', or @tl.kernel(grid=…)")
+        raise Mistake("the number of programs is known only with a grid that is given", hint)
     return grid[axis] if axis < len(grid) else 1
 
 

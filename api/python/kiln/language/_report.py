@@ -44,19 +44,8 @@ def _cell(value: Any) -> str:
 Section = Tuple[str, Row, Sequence[Row]]
 
 
-class _Report(MappingType):
-    """A mapping with sections of rows, shown alike on a terminal and in a notebook."""
-
-    _data: Dict[str, Any]
-
-    def __getitem__(self, name: str) -> Any:
-        return self._data[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._data)
-
-    def __len__(self) -> int:
-        return len(self._data)
+class _Shown:
+    """Sections of rows, shown alike on a terminal and in a notebook."""
 
     def sections(self) -> List[Section]:
         """(title, head, rows) in the order in which they are shown."""
@@ -71,19 +60,66 @@ class _Report(MappingType):
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join(html_table(head, rows, title) for title, head, rows in self.sections() if rows) + self._pictures()
+        tables = [html_table(head, rows, title) for title, head, rows in self.sections() if rows]
+        return "".join(tables) + self._pictures()
 
 
-class LdsMaps(list):
-    """The banks of a kernel's shared tiles: text on a terminal, pictures in a notebook."""
+class _Report(_Shown, MappingType):
+    """A mapping with sections."""
+
+    _data: Dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return self._data[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._data)
+
+    def __len__(self) -> int:
+        return len(self._data)
+
+
+class Check(_Shown, dict):  # type: ignore[type-arg]
+    """What a comparison of results found: ``passed``, and ``tensors``, a row each; a dict that is shown as a table."""
+
+    def sections(self) -> List[Section]:
+        head = ("tensor", "elements", "largest error", "tolerance there", "wrong")
+        rows = [[t["name"], t["elements"], t["error_max"], t.get("tolerance_at_max"), t["wrong"]]
+                for t in self["tensors"]]
+        return [("equal within the tolerance" if self["passed"] else "DIFFERENT", head, rows)]
+
+
+class Measured(_Shown, dict):  # type: ignore[type-arg]
+    """What the daemon says of configurations that it compared, as ``kernel.tune`` answers it; a dict that is shown as a
+    table."""
+
+    def sections(self) -> List[Section]:
+        timed = self.get("ranked_by") == "time"
+        figure = "ms (median)" if timed else "counted cycles"
+        head = ("configuration", figure, "ratio to %s" % self.get("baseline"), "verdict")
+        rows = [[c["name"], c.get("time_ms", {}).get("median") if timed else c.get("cycles"), c.get("ratio"),
+                 ": ".join(filter(None, (c["verdict"], c.get("reason", ""))))] for c in self.get("candidates", [])]
+        known = ", known already" if self.get("found") else ""
+        return [("%s on %s, ranked by %s%s: best %s" % (
+            self.get("program"), self.get("device"), self.get("ranked_by"), known, self.get("winner")), head, rows)]
+
+
+class LdsMaps(list):  # type: ignore[type-arg]
+    """The banks of a kernel's shared tiles: text on a terminal, pictures in a notebook; where there are none, that."""
+
+    def __init__(self, drawn: Sequence[Any], target: str) -> None:
+        super().__init__(drawn)
+        self._none = "no shared tiles of two axes or more: nothing of this kernel lies in LDS by rows"
+        if not target.startswith("gfx"):
+            self._none = "%s has no LDS: compile for a card, target=\"gfx942\"" % (target or "this target")
 
     def __str__(self) -> str:
-        return "\n\n".join(m.text() for m in self)
+        return "\n\n".join(m.text() for m in self) if self else self._none
 
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        return "".join("<div>%s</div>" % m.svg() for m in self)
+        return "".join("<div>%s</div>" % m.svg() for m in self) if self else "<div>%s</div>" % escape(self._none)
 
 
 class Explanation(_Report):
@@ -121,10 +157,11 @@ class Explanation(_Report):
 
     def lds_maps(self) -> LdsMaps:
         """The shared tiles' banks, by row, with conflicts."""
-        return LdsMaps(maps(self._data))
+        return LdsMaps(maps(self._data), str(self._data.get("target", "")).split(":")[0])
 
     def _pictures(self) -> str:
-        return self.lds_maps()._repr_html_()
+        drawn = self.lds_maps()
+        return drawn._repr_html_() if drawn else ""
 
 
 class Profile(_Report):

@@ -225,5 +225,17 @@ def _text(function: types.FunctionType) -> Tuple[List[str], int]:
             raise OSError("no source")
         return inspect.getblock(lines[first - 1:]), first
     except (OSError, TypeError):
-        raise KernelError("the source of %s cannot be read" % function.__qualname__,
-                          hint="kernels are read, not run: define it in a file or a notebook cell") from None
+        raise _unreadable(function) from None
+
+
+def _unreadable(function: types.FunctionType) -> KernelError:
+    name, file = function.__name__, inspect.unwrap(function).__code__.co_filename
+    if file.startswith(("<stdin>", "<python-input")):
+        why = "it was typed at Python's prompt, which keeps no source"
+    elif file.startswith("<"):
+        why = "it comes from text that Python was given, %s" % file
+    else:
+        why = "%s cannot be opened, or has other lines now" % file
+    hint = "kernels are read, not run: put it into a file, kernels.py, and write `from kernels import %s`; cells of " \
+           "a notebook and of IPython do too" % name
+    return KernelError("the source of %s cannot be read: %s" % (name, why), hint=hint)

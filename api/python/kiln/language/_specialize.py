@@ -12,8 +12,9 @@ from ._arguments import ArraySpec
 from ._arithmetic import Mistake, as_dim, constant, reading
 from ._builder import Builder
 from ._descriptors import described
-from ._errors import KernelError, Place
+from ._errors import KernelError, Place, how
 from ._expr import STATIC, UNIFORM, Expr, Param, Pointer, Poly, dim, index_expr
+from ._grid_text import GridText, Meaning, check_known
 from ._operations import OPERATIONS, layout_entry
 from ._source import Source
 from ._options import OptionType, When
@@ -82,6 +83,8 @@ class Specializer:
         self.info: Dict[str, Any] = {"params": self.out.params, "symbol": self.symbol, "sequence": None, "sequence_used": self._use_sequence,
                                      "target": target.split(":")[0], "grid": launch.get("grid"), "views": views}
         self.views, self.written = views, written
+        self.grid: Any = launch.get("grid")
+        self._grid_names: Dict[str, str] = {}  # of a grid's text, that statements are to declare
 
     def run(self) -> Program:
         for name in ("i0", "i1", "i2", "i3"):
@@ -93,6 +96,7 @@ class Specializer:
                 self.names[name] = self.parameter(name, self.annotations.get(name), parameter)
             except Mistake as mistake:
                 raise KernelError(mistake.message, self._place_of(name), mistake.hint) from None
+        self._settle_grid()
         self._read()
         written = self.written | self._read_before_written()
         if written != self.written:
@@ -138,7 +142,9 @@ class Specializer:
         if dtype is not None and not isinstance(value, ArraySpec):
             return self.scalar(name, dtype.name)
         if not given:
-            raise Mistake("nothing is known of the parameter %s" % name, "annotate it, tl.Buffer[M, N, tl.float16] or tl.constexpr, or pass args= to tl.compile")
+            raise Mistake("nothing is known of the parameter %s" % name, 
+                          how("annotate it, tl.Buffer[M, N, tl.float16] or tl.constexpr, or pass args= to tl.compile",
+                              "--arg %s=f32[…], or of a number --arg %s=64" % (name, name)))
         if isinstance(value, ArraySpec):
             param = self.tensor(name, None, value)
             return param if value.described is None else described(param, value.described)
@@ -367,9 +373,28 @@ class Specializer:
         entry["access"] = access
         return entry
 
+    def _settle_grid(self) -> None:
+        """A grid that is given as text, in numbers and sizes of this kernel."""
+        if not any(isinstance(n, GridText) for n in self.grid or ()):
+            return
+        meaning = Meaning(self._in_grid)
+        self.grid = self.info["grid"] = tuple(meaning.extent(n) for n in self.grid)
+        self._grid_names = meaning.later
+
+    def _in_grid(self, name: str) -> Any:
+        """What a name means in a grid's text: a parameter, a number of the module, None what is not known yet."""
+        if name in self.names:
+            return plain(self.names[name])
+        try:
+            found = plain(self.source.lookup(name))
+        except LookupError:
+            return None
+        return found if isinstance(found, int) else None
+
     def _grid(self) -> Tuple[List[str], List[str]]:
         """The grid as given, or from what the program ids index."""
-        given = self.launch.get("grid")
+        given = self.grid
+        check_known(self._grid_names, [*self.builder.symbols, *self.builder.tunables, *self.builder.options])
         if given is not None:
             return [str(n.poly) if isinstance(n, Expr) else str(n) for n in given], ["given" for _ in given]
         used = self.reader.program_ids
@@ -391,18 +416,23 @@ class Specializer:
         uses = self.reader.grid_uses.get(axis)
         if not uses:
             raise KernelError("the grid's extent along axis %d cannot be inferred: no slice or mask is bounded by tl.program_id(%d) times a block" % (axis, axis),
-                              place, "give it: @tl.kernel(grid=(…)), or kernel[grid](…)")
+                              place, _give_grid())
         first = uses[0]
         for other in uses[1:]:
             alike = self.builder.same(dim(first[0]), dim(other[0])) and self.builder.same(dim(first[1]), dim(other[1]))
             if not alike and self._count(first) != self._count(other):
                 raise KernelError("the grid's extent along axis %d is ceildiv(%s, %s) by %s and ceildiv(%s, %s) by %s" % (
-                    axis, first[0], first[1], first[3], other[0], other[1], other[3]), other[2], "give it: @tl.kernel(grid=(…)), or kernel[grid](…)")
+                    axis, first[0], first[1], first[3], other[0], other[1], other[3]), other[2], _give_grid())
         return first
 
     def _count(self, use: Any) -> Optional[int]:
         extent, slope = self.builder.value_of(use[0]), self.builder.value_of(use[1])
         return -(-extent // slope) if extent is not None and slope else None
+
+
+def _give_grid() -> str:
+    return how("give it: @tl.kernel(grid=(…)), or kernel[grid](…)",
+               "give it: --grid 'cdiv(n, BLOCK), 1', or @tl.kernel(grid=(…))")
 
 
 def wave_of(target: str) -> int:

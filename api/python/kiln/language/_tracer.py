@@ -308,13 +308,6 @@ class Tracer(Calls):
             found[name] = self.eval(value)
         return found
 
-    def eval_JoinedStr(self, node: ast.JoinedStr) -> Any:
-        return "".join(self.eval(v) for v in node.values)
-
-    def eval_FormattedValue(self, node: ast.FormattedValue) -> Any:
-        spec = self.eval(node.format_spec) if node.format_spec is not None else ""
-        return self.text_of(self.eval(node.value), node.conversion, spec)
-
     def eval_BinOp(self, node: ast.BinOp) -> Any:
         if isinstance(node.op, ast.MatMult):
             return self.operations["dot"](self, self.eval(node.left), self.eval(node.right))

@@ -12,6 +12,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 from .. import errors
 from ..language._arguments import ArraySpec, spec_of
 from ..language._content import content
+from ..language._errors import at_call
 from ..language._source import Names, Source, named, still
 from ..language._types import as_dtype
 from ._jit_kernel import JITKernel, place_of, sizes_of  # noqa: F401 - of this module for others
@@ -20,6 +21,7 @@ from ._prim_func import PrimFunc, annotations_of, is_tensor
 KERNELS_MAX = 256  # that one function keeps; the daemon finds others again by their key
 
 
+@at_call
 def compile(
     func: Any,
     out_idx: Any = None,
@@ -67,6 +69,7 @@ class JITFunction:
         self._lock = threading.Lock()
         self._tensors = declared_tensors(function) if self.eager else []
 
+    @at_call
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         place = self._place(kwargs)
         if not self.eager:
@@ -76,6 +79,7 @@ class JITFunction:
         specs, constants, names = self._told_apart(bound.arguments)
         return self._eager_kernel(specs, constants, {}, place)(*[bound.arguments[name] for name in names])
 
+    @at_call
     def compile(self, *args: Any, **kwargs: Any) -> JITKernel:
         """The kernel for arguments of its Python function, or, of a kernel itself, for sizes and constants by name."""
         place = self._place(kwargs)
@@ -230,7 +234,8 @@ def jit(
     def mark(marked: Callable[..., Any]) -> JITFunction:
         return JITFunction(marked, settings, caller)
 
-    return mark if func is None else mark(func)
+    marked_at_call = at_call(mark)  # its source is read here
+    return marked_at_call if func is None else marked_at_call(func)
 
 
 lazy_jit = jit

@@ -9,6 +9,7 @@ from typing import Any, Dict, List, Mapping, Optional, Sequence, Tuple
 from .. import errors
 from .._arrays import Array
 from ..language._arguments import spec_of, to_numpy
+from ..language._errors import at_call
 from ..language._kernel import COMPILED_MAX, CompiledKernel, bindings_of, client, default_device, target_of
 from ..language._overlaps import check_apart
 from ..language._source import served
@@ -75,6 +76,7 @@ class JITKernel:
 
     # -- running
 
+    @at_call
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs it; ``device=`` or ``target=`` (:func:`place_of`), where the kernel has no such parameter, elsewhere than
         it was compiled for.
@@ -221,8 +223,11 @@ class JITKernel:
     def compiled(self) -> CompiledKernel:
         """The compiled kernel; of several sizes the last."""
         if not self._compiled:
+            sizes = [s for s in self._program.json.get("symbols", {}) if s not in self._program.set]
             raise errors.InvalidArgument(
-                "%s is compiled when its sizes are known: call it, or pass them to compile" % self.prim_func.__name__
+                "%s is compiled when its sizes %s are known: call it on arrays first, %s(%s), or give numbers for the "
+                "sizes where it is made" % (self.prim_func.__name__, ", ".join(sizes), self.prim_func.__name__,
+                                            ", ".join(self.prim_func.arguments))
             )
         return list(self._compiled.values())[-1]
 
@@ -240,14 +245,17 @@ class JITKernel:
     def show_source(self, which: str = "kernel") -> None:
         print(self.get_kernel_source())
 
+    @at_call
     def explain(self) -> Any:
         """Resources, layouts, conflicts, barriers, decisions: :meth:`kiln.language.CompiledKernel.explain`."""
         return self.compiled.explain()
 
+    @at_call
     def profile(self) -> Any:
         """Counters of a run on generated arguments."""
         return self.compiled.profile()
 
+    @at_call
     def check(self, reference: Any = None) -> Dict[str, Any]:
         """Runs it on generated arguments and compares with the interpreter, or with ``reference``."""
         return self.compiled.check(reference)

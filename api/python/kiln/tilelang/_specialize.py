@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Set
 from ..language._arguments import ArraySpec
 from ..language._arithmetic import Mistake, binary, ceildiv, constant
 from ..language._builder import Builder
-from ..language._errors import KernelError
+from ..language._errors import KernelError, how
 from ..language._expr import STATIC, UNIFORM, Expr, Param, dim
 from ..language._specialize import Program, Specializer
 from ..language._types import Symbol, as_dtype
@@ -240,7 +240,10 @@ class TileSpecializer(Specializer):
                     return spec.shape[axis]
         raise Mistake(
             "the size %s is not known" % name,
-            "pass it: .compile(%s=…); or name it in the shape of a tensor argument" % name,
+            how(
+                "pass it: .compile(%s=…); or name it in the shape of a tensor argument" % name,
+                "say it: --set %s=…; or --arg of a tensor whose shape names it" % name,
+            ),
         )
 
     # -- finishing

@@ -9,6 +9,7 @@ from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple
 from .. import errors
 from ..language._arguments import spec_of
 from ..language._autotune import Candidate, Choices, name_of, rounds_option
+from ..language._errors import at_call
 from ._jit import JITFunction, JITKernel, sizes_of
 from ._prim_func import PrimFunc, result_positions
 
@@ -43,11 +44,13 @@ class Tuned:
         self.tuning = Choices(options or {})
         self._ignored = frozenset(do_not_specialize)
 
+    @at_call
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not self.function.eager:
             return self.compile(*args, **kwargs)
         return self.function(*args, **{**kwargs, **self._chosen(args, kwargs)[0]})
 
+    @at_call
     def compile(self, *args: Any, **kwargs: Any) -> JITKernel:
         """As :meth:`JITFunction.compile`, with the chosen configuration in ``config`` and what was measured of it in
         ``latency``.

@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 
 from .. import errors
 from ..language._autotune import Candidate, Tuning, rounds_option
+from ..language._errors import at_call
 from ..language._kernel import CompiledKernel, default_device
 from ._jit import JITFunction
 
@@ -66,6 +67,7 @@ class _Around(JITFunction):
     def _named(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Dict[str, Any]:
         return {**dict(zip(self.arg_names, args)), **kwargs}
 
+    @at_call
     def warmup(self,
                *args: Any,
                grid: Any,

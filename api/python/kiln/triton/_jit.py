@@ -6,6 +6,7 @@ from typing import Any, Callable, Dict, Iterable, Optional, Sequence, Tuple
 
 from .. import errors
 from ..language import _kernel
+from ..language._errors import at_call
 from ..language._kernel import CompiledKernel, Kernel, default_device
 
 # Keywords of a launch that say how to compile for one maker's cards: they change no result, and lowering decides them
@@ -39,12 +40,14 @@ class JITFunction(Kernel):
         given = {k: v for k, v in kwargs.items() if k not in _HOW or k in self._signature.parameters}
         return super().bind(args, given, grid)
 
+    @at_call
     def run(self, *args: Any, grid: Any, warmup: bool = False, device: Optional[str] = None, **kwargs: Any) -> Any:
         """Launches it on ``grid``, or, with ``warmup``, only compiles it (:meth:`warmup`)."""
         if warmup:
             return self.warmup(*args, grid=grid, device=device, **kwargs)
         return self._run(grid, *args, device=device, **kwargs)
 
+    @at_call
     def warmup(self,
                *args: Any,
                grid: Any,
@@ -96,6 +99,7 @@ def jit(
     return mark if fn is None else mark(fn)
 
 
+@at_call
 def compile(src: Any,
             target: Any = None,
             options: Any = None,
