@@ -110,6 +110,15 @@ Result<Json> Context::ask(const std::string& method, Json params, const std::vec
   return std::move(answer.result);
 }
 
+std::string place_of_statement(const Context& context, const std::string& pointer) {
+  if (!context.located) return place_text(context.source_file, context.source_text, pointer);
+  Error error(ErrorCode::program_invalid, "");
+  error.diagnostics.push_back({});
+  error.diagnostics.front().pointer = pointer;
+  const auto place = context.located(std::move(error)).diagnostics.front().pointer;
+  return place == pointer ? "" : place;
+}
+
 int report(const Context& context, const Error& told) {
   const Error error = context.located ? context.located(told) : told;
   if (context.json) {

@@ -72,6 +72,8 @@ Result<protocol::Json> read_program_argument(Context& context, const std::string
 
 // Prints an error as text to standard error, or with --json as {"error": …} to standard output; the exit status for it.
 int report(const Context& context, const Error& error);
+// Where the statement at a JSON pointer stands in the user's file, "FILE:LINE:COLUMN"; "" where that is not known.
+std::string place_of_statement(const Context& context, const std::string& pointer);
 void print_json(const protocol::Json& value);
 // Rows of equal length, the first is the head; numbers to the right.
 void print_table(const std::vector<std::vector<std::string>>& rows);

@@ -40,12 +40,8 @@ std::string with_places(const Context& context, const std::string& text) {
   for (std::sregex_iterator at(text.begin(), text.end(), pointer), end; at != end; ++at) {
     out.append(rest, text.cbegin() + at->position());
     rest = text.cbegin() + at->position() + at->length();
-    Error error(ErrorCode::program_invalid, "");
-    error.diagnostics.push_back({});
-    error.diagnostics.front().pointer = at->str();
-    if (context.located) error = context.located(std::move(error));
-    const auto place = place_text(context.source_file, context.source_text, at->str());
-    out += place.empty() ? error.diagnostics.front().pointer : place;
+    const auto place = place_of_statement(context, at->str());
+    out += place.empty() ? at->str() : place;
   }
   return out.append(rest, text.cend());
 }

@@ -34,7 +34,7 @@ void print_report(const Json& report, const ProfileOptions& options) {
     if (report["launches"].size() > 1) std::cout << "\nlaunch " << launch.value("symbol", "") << "\n";
     print_resources(launch);
     print_roofline(launch);
-    print_shares(launch["statements"], "by line of the tile program", "statement");
+    print_shares(launch["statements"], "by line of the program", "statement");
     print_lds(launch);
     if (options.all) print_instructions(launch);
   }
@@ -76,6 +76,10 @@ int profile_command(Context& context, const ProfileOptions& options) {
   if (auto status = run->write_outputs(); !status) return report(context, status.error());
   if (auto status = options.csv.empty() ? ok() : write_counter_csv(options.csv, *answer); !status) return report(context, status.error());
   if (auto status = options.trace.empty() ? ok() : write_trace(options.trace, *answer); !status) return report(context, status.error());
+  for (auto& launch : (*answer)["launches"])
+    for (auto& statement : launch["statements"])
+      if (auto place = place_of_statement(context, statement.value("pointer", "")); !place.empty())
+        statement["place"] = std::move(place);
   if (context.json) print_json(*answer);
   else print_report(*answer, options);
   return exit_ok;

@@ -78,12 +78,24 @@ void print_roofline(const Json& launch) {
   if (!line.empty()) std::cout << "estimate, not measured (cycles of one compute unit, work spread evenly): " << line << "\n";
 }
 
+namespace {
+
+// What the row is about, behind the line of the user's file where that is known.
+std::string subject_text(const Json& share) {
+  auto place = share.value("place", "");
+  place = place.substr(0, place.rfind(':'));  // without the column
+  place = place.substr(place.rfind('/') + 1);
+  return (place.empty() ? "" : place + "  ") + share.value("text", "");
+}
+
+}  // namespace
+
 void print_shares(const Json& shares, const std::string& title, const std::string& first) {
   std::cout << "\n" << title << " (instructions of all waves)\n";
   std::vector<std::vector<std::string>> rows{{first, "share", "valu", "mfma", "lds", "memory", "conflicts", "bytes"}};
   for (const auto& s : shares) {
     if (s["instructions"] == 0) continue;
-    rows.push_back({cell(s.value("text", "")), percent(s.value("share", 0.0)), count_text(s["valu"]), count_text(s["mfma"]), count_text(s["lds"]),
+    rows.push_back({cell(subject_text(s)), percent(s.value("share", 0.0)), count_text(s["valu"]), count_text(s["mfma"]), count_text(s["lds"]),
                     count_text(s["memory"]), count_text(s["lds_conflicts"]), count_text(s["bytes"])});
   }
   print_table(rows);

@@ -9,6 +9,11 @@ namespace kiln::reference {
 
 using bound::Value;
 
+// What locate answers for an element that is not there: a mistake, which was noted; or none.
+constexpr std::int64_t nowhere = -1, outside = -2;
+
+Value zero_of(DType type) { return is_float(type) ? bound::real_value(0) : bound::integer_value(0); }
+
 bool Machine::fail(Error error) {
   finding_ = std::move(error);
   return false;
@@ -30,9 +35,10 @@ std::int64_t Machine::locate(const Instruction& in, const Code& code, const std:
   for (std::size_t i = 0; i < extents.size(); ++i) {
     const std::int64_t index = registers[places[i]].integer;
     if (static_cast<std::uint64_t>(index) >= static_cast<std::uint64_t>(extents[i])) {
+      if (tensor && program_.clips) return outside;
       const auto name = tensor ? tensor_name(place_, in.object) : tile_name(place_, in.object);
       fail(out_of_range(place_, name, indices_of(in, code, extents.size()), extents));
-      return -1;
+      return nowhere;
     }
     offset = strides ? offset + index * (*strides)[i] : offset * extents[i] + index;
   }
@@ -81,6 +87,11 @@ template <bool scaled> bool Machine::store_tile(const Instruction& in, const Cod
 template <bool scaled> bool Machine::load_tensor(const Instruction& in, const Code& code) {
   auto& tensor = tensors_[static_cast<std::size_t>(in.object)];
   const auto offset = locate(in, code, tensor.extents, &tensor.strides, true);
+  if (offset == outside) {
+    book_.registers[static_cast<std::size_t>(in.to)] = zero_of(tensor.tensor->dtype);
+    if constexpr (scaled) book_.scales[static_cast<std::size_t>(in.to)] = 0;
+    return true;
+  }
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
   if (in.watched && check_races_ && !watch_map(tensor.watch[at], Touch::read, in, code, true)) return false;
@@ -99,6 +110,7 @@ template <bool scaled> bool Machine::load_tensor(const Instruction& in, const Co
 template <bool scaled> bool Machine::store_tensor(const Instruction& in, const Code& code) {
   auto& tensor = tensors_[static_cast<std::size_t>(in.object)];
   const auto offset = locate(in, code, tensor.extents, &tensor.strides, true);
+  if (offset == outside) return true;
   if (offset < 0) return false;
   const auto at = static_cast<std::size_t>(offset);
   if (check_races_ && !watch_map(tensor.watch[at], Touch::write, in, code, true)) return false;
@@ -118,8 +130,7 @@ template <bool scaled> bool Machine::update_tensor(const Instruction& in, const 
   const auto indices = indices_of(in, code, tensor.extents.size());
   for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     if (indices[axis] >= 0 && indices[axis] < tensor.extents[axis]) continue;
-    book_.registers[static_cast<std::size_t>(in.to)] =
-        is_float(tensor.tensor->dtype) ? bound::real_value(0) : bound::integer_value(0);
+    book_.registers[static_cast<std::size_t>(in.to)] = zero_of(tensor.tensor->dtype);
     if constexpr (scaled) book_.scales[static_cast<std::size_t>(in.to)] = 0;
     return true;
   }

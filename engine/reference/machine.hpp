@@ -83,7 +83,7 @@ class Machine {
   template <bool scaled> bool store_tile(const Instruction& in, const Code& code);
   template <bool scaled> bool store_tensor(const Instruction& in, const Code& code);
   template <bool scaled> bool update_tensor(const Instruction& in, const Code& code);
-  // The element's place in its owner, -1 with a finding when an index is out of range.
+  // The element's place in its owner; below 0 for one that is not there (`nowhere`, with a finding, or `outside`).
   std::int64_t locate(const Instruction& in, const Code& code, const std::vector<std::int64_t>& extents,
                       const std::vector<std::int64_t>* strides, bool tensor);
   enum class Touch : std::uint8_t { read, write, update };

@@ -79,6 +79,7 @@ class Specializer {
     bound::Program bound;
     bound.name = program_.name;
     bound.target = context_.target.full;
+    bound.clips = program_.clips;
     bind_settings(context_, program_, bindings_, sample_);
     if (context_.findings.has_errors()) return bound;  // what follows would only repeat them
     bind_params(context_, program_, bindings_);

@@ -131,6 +131,16 @@ def eager(X, Y, block=None):
 def tuned(rows, block=None):
     return plain(rows, block)
 
+@tilelang.jit
+def edge(X, block=128):
+    N = T.const("N")
+    X: T.Tensor((N,), T.float32)
+    Y = T.empty((N,), T.float32)
+    with T.Kernel(T.ceildiv(N, block), threads=128) as b:
+        for i in T.Parallel(block):
+            Y[b * block + i] = X[b * block + i] * SCALE
+    return Y
+
 def own_kernel(BLOCK):
     import kiln.language as tl
 
@@ -317,6 +327,12 @@ class Factories(Case):
         self.assertIn(EQUAL, self.kiln("run", "tile:eager", "--set", "M=64", "N=32", "block=16", "--check").stdout)
         arrays = ["--arg", "X=f32[64, 32]", "Y=f32[64, 32]"]
         self.assertIn(EQUAL, self.kiln("run", "tile:eager", *arrays, "--check").stdout)
+
+    def test_elements_outside_of_tensors_are_no_mistake(self):
+        self.assertIn('"outside": "zero"', self.kiln("show", "tile:edge", "--set", "N=1000").stdout)
+        for device in ("host", "emu:gfx942"):
+            done = self.kiln("run", "tile:edge", "--set", "N=1000", "--device", device, "--check")
+            self.assertIn(EQUAL, done.stdout)
 
     def test_numbers_of_the_file_are_replaced(self):
         shown = self.kiln("show", "tile:made", "--set", "rows=50", "columns=64", "SCALE=5.0").stdout

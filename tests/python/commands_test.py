@@ -63,6 +63,11 @@ class Commands(unittest.TestCase):
     def test_profile(self):
         answer = json.loads(self.kiln("--json", "profile", self.scale, *self.sizes, "--device", "emu:gfx942").stdout)
         self.assertGreater(answer["counters"]["SQ_INSTS_VALU"], 0)
+        places = [s.get("place", "") for s in answer["launches"][0]["statements"]]
+        self.assertRegex(places[0], r"/\w+\.py:\d+:\d+$")
+        line = places[0].split(":")[1]
+        text = self.kiln("profile", self.scale, *self.sizes, "--device", "emu:gfx942").stdout
+        self.assertRegex(text, r"(?m)^\w+\.py:%s  " % line)
 
     def test_tune(self):
         answer = json.loads(self.kiln("--json", "tune", self.scale, *self.sizes, "--device", "emu:gfx942").stdout)

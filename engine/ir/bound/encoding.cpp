@@ -10,7 +10,7 @@ namespace kiln::bound {
 namespace {
 
 constexpr std::uint32_t magic = 0x504e424b;  // "KBNP"
-constexpr std::uint8_t version = 3;
+constexpr std::uint8_t version = 4;
 constexpr std::uint8_t no_expression = 0xff;
 constexpr std::size_t program_bytes_max = std::size_t(32) << 20;  // 65 536 nodes need far less
 
@@ -47,6 +47,7 @@ class Encoder {
     w_.boolean(with_names_);
     w_.string(program.name);
     w_.string(program.target);
+    w_.boolean(program.clips);
     w_.list(program.symbols, [&](Writer&, const Symbol& s) { symbol(s); });
     w_.list(program.tensors, [&](Writer&, const Tensor& t) { tensor(t); });
     w_.list(program.launches, [&](Writer&, const Launch& l) { launch(l); });
@@ -234,6 +235,7 @@ class Decoder {
       return Error(ErrorCode::corrupt, "no bound program of this version");
     p.name = r_.string();
     p.target = r_.string();
+    p.clips = flag();
     p.symbols = r_.list<Symbol>([&](Reader&) { return symbol(); });
     p.tensors = r_.list<Tensor>([&](Reader&) { return tensor(); });
     p.launches = r_.list<Launch>([&](Reader&) { return launch(); });

@@ -205,6 +205,7 @@ struct Program {
   // none. The statements that write records are maps as any other.
   std::vector<RecordSite> sites;
   int records = -1;
+  bool clips = false;                        // an element outside of a tensor is no mistake
   [[nodiscard]] std::size_t arguments() const;  // tensors that are no workspace: the first ones
 };
 

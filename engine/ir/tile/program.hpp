@@ -194,6 +194,7 @@ struct Program {
   std::vector<Text> constraints;              // booleans over symbols, options, tunables, target.*
   std::vector<Workspace> workspace;
   std::vector<Launch> launches;               // run in order
+  bool clips = false;                         // elements outside of tensors are no mistake: 0 when read, dropped when set
 };
 
 struct ReadLimits {

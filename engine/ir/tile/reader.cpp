@@ -219,6 +219,12 @@ void read_top(ReadContext& context, const JsonNode& root, Program& program) {
       kiln && (kiln->kind != JsonNode::Kind::string || kiln->text != version))
     context.mistake("/kiln", "unknown format version", std::string("\"") + version + "\"", describe(*kiln));
   if (const JsonNode* name = fields.required("name")) program.name = read_name(context, *name, "/name");
+  if (const JsonNode* outside = fields.optional("outside")) {
+    program.clips = outside->kind == JsonNode::Kind::string && outside->text == "zero";
+    if (!program.clips)
+      context.mistake("/outside", "'outside' says what elements outside of a tensor are", "\"zero\", or no such field",
+                      describe(*outside));
+  }
   if (const JsonNode* symbols = fields.optional("symbols")) read_symbols(context, *symbols, "/symbols", program);
   if (const JsonNode* options = fields.optional("options")) {
     each_declaration(context, *options, "/options", "options",

@@ -52,6 +52,7 @@ class ProgramWriter {
     json_.open('{');
     field("kiln", "tile/1");
     field("name", program.name);
+    if (program.clips) field("outside", "zero");
     if (!program.symbols.empty()) symbols(program.symbols);
     if (!program.options.empty()) options(program.options);
     params(program.params);

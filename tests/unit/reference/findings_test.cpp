@@ -217,6 +217,22 @@ TEST(Findings, OutOfRangeElements) {
   EXPECT_EQ(found.expected, "indices within extents [3, 4]");
 }
 
+TEST(Findings, OutOfRangeElementsOfAProgramThatClips) {
+  Builder b;
+  const int X = b.tensor("X", DType::f32, {3}), N = b.tensor("N", DType::i32, {3}), Y = b.tensor("Y", DType::f32, {3}, Access::write),
+            i = b.variable("i");
+  const auto I = b.var(i);
+  const auto read = b.global(X, {I - integer(1)}) + cast(b.global(N, {I - integer(1)}), DType::f32);
+  b.add(bound::Map{{i}, {5}, {Builder::set_global(Y, {I}, read)}});
+  Buffers buffers(b.program);
+  buffers.set(X, {1, 2, 3});
+  buffers.set(N, {10, 20, 30});
+  EXPECT_FOUND(buffers, "/launches/0/body/0", "X[-1] is out of range in block (0, 0, 0), iteration (i = 0)");
+  b.program.clips = true;
+  ASSERT_TRUE(buffers.run()) << text_of(buffers.run());
+  EXPECT_EQ(buffers.all(Y), (std::vector<double>{0, 11, 22}));
+}
+
 TEST(Findings, OutOfRangeTiles) {
   Builder b;
   const int t = b.tile("t", DType::f32, {2, 4}), u = b.tile("u", DType::f32, {4}), i = b.variable("i");

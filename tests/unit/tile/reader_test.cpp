@@ -46,6 +46,24 @@ TEST(Reader, AllMistakesAtOnce) {
   EXPECT_EQ(find(program.error(), "no field 'acess'")->hint, "did you mean 'access'?");
 }
 
+TEST(Reader, WhatElementsOutsideAre) {
+  const auto json = [](const std::string& outside) {
+    return R"({"kiln": "tile/1", "name": "p", )" + outside +
+           R"("params": [{"name": "X", "dtype": "f32", "shape": [4], "access": "write"}],
+               "launches": [{"grid": [1], "threads": 64, "body": [
+                 {"op": "map", "index": ["i"], "extent": [8], "body": [{"set": "X[i]", "value": "1.0"}]}]}]})";
+  };
+  const auto plain = tile::read_program(json("")), clips = tile::read_program(json(R"("outside": "zero", )"));
+  ASSERT_TRUE(plain && clips);
+  EXPECT_FALSE(plain->clips);
+  EXPECT_TRUE(clips->clips);
+  const auto text = tile::write_program(*clips);
+  EXPECT_NE(text.find("\n  \"outside\": \"zero\",\n"), std::string::npos) << text;
+  EXPECT_EQ(tile::write_program(*tile::read_program(text)), text);
+  expect_mistakes(json(R"("outside": "report", )"), {{"/outside", "what elements outside of a tensor are"}});
+  expect_mistakes(json(R"("outside": true, )"), {{"/outside", "what elements outside of a tensor are"}});
+}
+
 TEST(Reader, StatementsAreCheckedByNameAndShape) {
   expect_mistakes(program_with(R"json([
       {"op": "aloc", "name": "t"},

@@ -62,6 +62,8 @@ def _statements(body: List[Dict[str, Any]]) -> Iterator[Dict[str, Any]]:
 class Builder:
     """Collects a program. Statements go to the innermost open body; every tile is allocated at the top of its launch."""
 
+    clips = False  # whether elements outside of tensors are no mistake
+
     def __init__(self, name: str) -> None:
         self.name = name
         self.symbols: Dict[str, Dict[str, Any]] = {}
@@ -246,6 +248,8 @@ class Builder:
         """The program as JSON's types, and the place of each JSON pointer of a statement."""
         places: Dict[str, Place] = dict(self._demanded)
         program: Dict[str, Any] = {"kiln": "tile/1", "name": self.name}
+        if self.clips:
+            program["outside"] = "zero"
         if self.symbols:
             program["symbols"] = self.symbols
         if self.options:

@@ -26,6 +26,7 @@ class TileBuilder(Builder):
     """A builder whose statements and tiles stand inside a launch."""
 
     inside = False
+    clips = True  # that project guards accesses outside of tensors
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
