@@ -85,6 +85,7 @@ class AsioServer final : public Server, public ConnectionOwner {
     socklen_t size = sizeof peer;
     if (::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) != 0 || !admitted(peer)) {
       ++connections_refused_;
+      service::empty_connection(socket.native_handle());
       return log("connection refused: uid " + std::to_string(peer.uid) + " is not ours");
     }
     if (connections_.size() >= options_.limits.connections_max) return refuse_full(socket);
@@ -104,6 +105,7 @@ class AsioServer final : public Server, public ConnectionOwner {
     const Error full(ErrorCode::busy, std::to_string(connections_.size()) + " connections are open, no more are accepted", true);
     const auto line = protocol::error_line(nullptr, full);
     (void)::send(socket.native_handle(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    service::empty_connection(socket.native_handle());
     ++connections_refused_;
     if (!full_) log("connections are refused: " + std::to_string(connections_.size()) + " are open");
     full_ = true;
