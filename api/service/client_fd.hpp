@@ -1,5 +1,5 @@
 // Descriptors that came from a client. Who asks about one, or closes it, may have to wait for as long as the client
-// likes: for a socket that lingers, or for a file of the client's own file system. Only the kernel's own memory is safe.
+// likes: for a socket that lingers, or for a file of the client's own file system. Only the kernel's memory is safe.
 #pragma once
 
 #include <cstddef>
