@@ -87,7 +87,11 @@ class LingeringSockets(WaitingCase):
 
     def served_and_dropped(self, connection, reason):
         """The reason is told before anything is closed."""
-        until(lambda: "connection %d " % self.numbers[connection] in self.service.log(), what="the reason in the log")
+        try:
+            until(lambda: "connection %d " % self.numbers[connection] in self.service.log(), what="the reason in the log")
+        except AssertionError:
+            self.release()
+            raise
         self.served()
         self.dropped(connection, reason)
 
