@@ -87,8 +87,9 @@ class LingeringSockets(WaitingCase):
 
     def served_and_dropped(self, connection, reason):
         """The reason is told before anything is closed."""
+        words = "connection %d " % self.numbers[connection]
         try:
-            until(lambda: "connection %d " % self.numbers[connection] in self.service.log(), what="the reason in the log")
+            until(lambda: words in self.service.log(), what="the reason in the log")
         except AssertionError:
             self.release()
             raise
