@@ -17,7 +17,7 @@ using service::Reply;
 
 namespace {
 
-constexpr std::size_t fds_per_message = 64;  // both ways
+constexpr std::size_t fds_per_message = 64;  // of answers
 
 // The line of a result that is text already.
 std::string text_line(const Json& id, const std::string& result) {
@@ -49,6 +49,7 @@ void Connection::close(const std::string& reason) {
   if (closed_) return;
   closed_ = true;
   if (!reason.empty()) owner_.log("c" + std::to_string(id_) + " (pid " + std::to_string(peer_.pid) + ") closed: " + reason);
+  service::empty_connection(socket_.native_handle());
   boost::system::error_code ignored;
   socket_.close(ignored);
   stall_timer_.cancel();
@@ -80,7 +81,7 @@ void Connection::read_some() {
 // One recvmsg. False when the connection was closed.
 bool Connection::receive(std::string& bytes) {
   char buffer[64 << 10];
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * fds_per_message)];
+  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * service::message_fds_max)];
   iovec vector{buffer, sizeof buffer};
   msghdr message{};
   message.msg_iov = &vector;
@@ -93,20 +94,9 @@ bool Connection::receive(std::string& bytes) {
     close(std::string("receive failed: ") + std::strerror(errno));
     return false;
   }
-  std::size_t came = 0;  // descriptors, with this message
-  for (cmsghdr* c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c)) {
-    if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS) continue;
-    const auto count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-    came += count;
-    for (std::size_t i = 0; i < count; ++i) {
-      int fd;
-      std::memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof fd);
-      fds_.emplace_back(UniqueFd(fd), Clock::now());
-    }
-  }
-  if (message.msg_flags & MSG_CTRUNC) {  // all that fit, or all that this process may have open
-    close(came < fds_per_message ? "out of file descriptors: those that it sent were cut off"
-                                 : "more descriptors in one message than are accepted");
+  for (auto& fd : service::received_fds(message)) fds_.emplace_back(std::move(fd), Clock::now());
+  if (message.msg_flags & MSG_CTRUNC) {
+    close("out of file descriptors: those that it sent were cut off");
     return false;
   }
   if (fds_.size() > limits_.fds_queued_max) { close("more than " + std::to_string(limits_.fds_queued_max) + " descriptors queued"); return false; }
@@ -222,11 +212,11 @@ void Connection::watch_pending() {
   });
 }
 
-Result<std::vector<UniqueFd>> Connection::claim_fds(int count) {
+Result<std::vector<service::ClientFd>> Connection::claim_fds(int count) {
   if (std::size_t(count) > fds_.size())
     return Error(ErrorCode::invalid_argument, "the request names " + std::to_string(count) + " descriptors, " + std::to_string(fds_.size()) +
                  " came with it or before it");
-  std::vector<UniqueFd> claimed;
+  std::vector<service::ClientFd> claimed;
   for (int i = 0; i < count; ++i) {
     claimed.push_back(std::move(fds_.front().first));
     fds_.pop_front();

@@ -56,7 +56,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // A request that was read and waits until fewer are in flight.
   struct Pending {
     protocol::Request request;
-    std::vector<UniqueFd> fds;
+    std::vector<service::ClientFd> fds;
     std::shared_ptr<Batch> batch;
     Deadline deadline;
   };
@@ -69,7 +69,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void take_line(const std::string& line);
   void take_item(protocol::Item item, const std::shared_ptr<Batch>& batch);
   void take_request(protocol::Request request, const std::shared_ptr<Batch>& batch);
-  Result<std::vector<UniqueFd>> claim_fds(int count);
+  Result<std::vector<service::ClientFd>> claim_fds(int count);
   bool cancel_pending(const protocol::Json& id);
   void watch_pending();
   void start_pending();
@@ -96,7 +96,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionOwner& owner_;
   asio::steady_timer stall_timer_, fds_timer_, pending_timer_;
   protocol::LineSplitter splitter_;
-  std::deque<std::pair<UniqueFd, Clock::time_point>> fds_;
+  std::deque<std::pair<service::ClientFd, Clock::time_point>> fds_;
   std::deque<Pending> pending_;
   std::deque<Output> output_;
   std::size_t output_bytes_ = 0, in_flight_ = 0;

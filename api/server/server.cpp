@@ -104,6 +104,7 @@ class AsioServer final : public Server, public ConnectionOwner {
     const bool administrator = known && administers(peer);
     if (!administrator && !(known && options_.group && has_group(socket.native_handle(), peer, *options_.group))) {
       ++connections_refused_;
+      service::empty_connection(socket.native_handle());
       return log("connection refused: uid " + std::to_string(peer.uid) + " is not ours" +
                  (options_.group ? " and not of group " + std::to_string(*options_.group) : ""));
     }
@@ -125,6 +126,7 @@ class AsioServer final : public Server, public ConnectionOwner {
     const Error full(ErrorCode::busy, std::to_string(connections_.size()) + " connections are open, no more are accepted", true);
     const auto line = protocol::error_line(nullptr, full);
     (void)::send(socket.native_handle(), line.data(), line.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    service::empty_connection(socket.native_handle());
     ++connections_refused_;
     if (!full_) log("connections are refused: " + std::to_string(connections_.size()) + " are open");
     full_ = true;

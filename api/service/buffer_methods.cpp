@@ -73,7 +73,7 @@ void add_card_memory(const CallPtr& call, CardMemory memory, int fd, const OpenM
 }
 
 // By IPC handle, or by descriptor (null: none) with the card that imports it.
-Status register_on_card(const CallPtr& call, const UniqueFd* descriptor) {
+Status register_on_card(const CallPtr& call, const ClientFd* descriptor) {
   const bool by_handle = descriptor == nullptr;
   CardMemory memory;
   // A handle names the base of an allocation: a client that forgot where its tensor lies in it would get another's memory.
@@ -166,7 +166,7 @@ void buffer_register(const CallPtr& call) {
   if (auto status = check_descriptor(call); !status) return call->answer(std::move(status).error());
   if (call->fields.has("device")) {
     // The job's: an answered call has none.
-    const auto descriptor = std::make_shared<const UniqueFd>(std::move(call->call.fds[0]));
+    const auto descriptor = std::make_shared<const ClientFd>(std::move(call->call.fds[0]));
     return run_on_card(call, [descriptor](const CallPtr& waiting) {
       return register_on_card(waiting, descriptor.get());
     });

@@ -39,6 +39,23 @@ Status transfer_out(int fd, const std::uint8_t* from, std::uint64_t offset, std:
   return ok();
 }
 
+// What it is instead, without asking its file system, which may be one of the client's that never answers.
+Error no_memory(int fd) {
+  if ((::fcntl(fd, F_GETFL) & O_PATH) != 0)
+    return Error(ErrorCode::invalid_argument, "the descriptor cannot be read: open it for reading and writing");
+  struct statx info{};
+  if (::statx(fd, "", AT_EMPTY_PATH | AT_STATX_DONT_SYNC, STATX_TYPE, &info) != 0)
+    return errno_error(errno, "look at the descriptor");
+  if (S_ISDIR(info.stx_mode))
+    return Error(ErrorCode::invalid_argument, "the descriptor is a directory; a buffer is a memfd");
+  if (S_ISFIFO(info.stx_mode))
+    return Error(ErrorCode::invalid_argument, "the descriptor is a pipe; a buffer is a memfd");
+  if (!S_ISREG(info.stx_mode))
+    return Error(ErrorCode::invalid_argument, "the descriptor is no memory; a buffer is a memfd");
+  return Error(ErrorCode::unsupported,
+               "the descriptor is a file on disk, where a page fault may block; create it with memfd_create");
+}
+
 Result<UniqueFd> sealed_shadow(std::uint64_t size) {
   KILN_TRY(auto fd, create_memfd("kiln-buffer", size));
   if (::fcntl(fd.get(), F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW) != 0) return errno_error(errno, "seal a buffer");
@@ -47,17 +64,14 @@ Result<UniqueFd> sealed_shadow(std::uint64_t size) {
 
 }  // namespace
 
-Result<std::shared_ptr<Buffer>> Buffer::import(UniqueFd fd, std::uint64_t offset, std::uint64_t size) {
+Result<std::shared_ptr<Buffer>> Buffer::import(ClientFd fd, std::uint64_t offset, std::uint64_t size) {
+  if (!fd.is_memory()) return no_memory(fd.get());
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0) return errno_error(errno, "look at the descriptor");
-  if (!S_ISREG(info.st_mode))
-    return Error(ErrorCode::invalid_argument, S_ISDIR(info.st_mode) ? "the descriptor is a directory; a buffer is a memfd" :
-                 S_ISFIFO(info.st_mode) ? "the descriptor is a pipe; a buffer is a memfd" : "the descriptor is no memory; a buffer is a memfd");
   struct statfs system{};
   if (::fstatfs(fd.get(), &system) != 0) return errno_error(errno, "look at the descriptor's file system");
-  if (system.f_type == HUGETLBFS_MAGIC) return Error(ErrorCode::unsupported, "huge-page memory is not accepted; create the memfd without MFD_HUGETLB");
-  if (system.f_type != TMPFS_MAGIC)
-    return Error(ErrorCode::unsupported, "the descriptor is a file on disk, where a page fault may block; create it with memfd_create");
+  if (system.f_type == HUGETLBFS_MAGIC)
+    return Error(ErrorCode::unsupported, "huge-page memory is not accepted; create the memfd without MFD_HUGETLB");
   const auto file_size = std::uint64_t(info.st_size);
   if (offset > file_size) return Error(ErrorCode::invalid_argument, "the offset " + std::to_string(offset) + " lies behind the end of the file, " + std::to_string(file_size) + " bytes");
   if (size == 0) size = file_size - offset;
@@ -69,7 +83,7 @@ Result<std::shared_ptr<Buffer>> Buffer::import(UniqueFd fd, std::uint64_t offset
   if (flags < 0 || (flags & O_ACCMODE) == O_WRONLY || (flags & O_PATH))
     return Error(ErrorCode::invalid_argument, "the descriptor cannot be read: open it for reading and writing");
   auto buffer = std::shared_ptr<Buffer>(new Buffer);
-  buffer->fd_ = std::move(fd);
+  buffer->fd_ = fd.take();
   buffer->offset_ = offset;
   buffer->size_ = size;
   buffer->device_ = info.st_dev;

@@ -8,6 +8,7 @@
 #include <mutex>
 #include <string>
 
+#include "api/service/client_fd.hpp"
 #include "api/service/memory_budget.hpp"
 #include "engine/base/fd.hpp"
 #include "engine/base/result.hpp"
@@ -30,7 +31,7 @@ class Buffer {
  public:
   // Takes the client's descriptor; `offset` and `size` (0: to the end) select the part that belongs to the buffer.
   // Errors: invalid_argument (pipe, folder, beyond the end …), unsupported (a file system on which a fault may block).
-  static Result<std::shared_ptr<Buffer>> import(UniqueFd fd, std::uint64_t offset, std::uint64_t size);
+  static Result<std::shared_ptr<Buffer>> import(ClientFd fd, std::uint64_t offset, std::uint64_t size);
   // Sealed against shrinking and growing.
   static Result<std::shared_ptr<Buffer>> allocate(std::uint64_t size);
   // Takes it over; `fd`: what it was imported from, -1 where it was not.

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/protocol/message.hpp"
+#include "api/service/client_fd.hpp"
 #include "api/service/tuner.hpp"
 #include "engine/base/deadline.hpp"
 #include "engine/base/fd.hpp"
@@ -37,7 +38,7 @@ struct Reply {
 struct Call {
   ConnectionId connection = 0;
   protocol::Request request;
-  std::vector<UniqueFd> fds;
+  std::vector<ClientFd> fds;
   Deadline deadline;
   CancelToken cancel;
   std::function<void(Reply)> reply;

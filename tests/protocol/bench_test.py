@@ -79,7 +79,7 @@ class Bench(unittest.TestCase):
             self.assertIn(name, document["machine"])
         self.assertEqual((document["rounds"], document["not_run"]), (3, []))
         self.assertEqual({r["area"] for r in document["rows"]}, {"service"})
-        self.assertEqual([r["target"] for r in document["rows"]], ["<= 3", "<= 5", "<= peer + 100 us"])
+        self.assertEqual([r["target"] for r in document["rows"]], ["<= 3", "<= 5", "<= peer + 100 us", "<= 3"])
         for got in document["rows"]:
             self.check_row(got, 3)
         self.assertTrue(any("fewer than 7 rounds" in n["text"] for n in document["notes"]))

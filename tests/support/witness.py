@@ -125,17 +125,14 @@ class WitnessedCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.service = Service(config=cls.config)
+        cls.addClassCleanup(cls.service.__exit__)
         cls.witnesses = [Witness(cls.service, device) for device in cls.devices]
+        for witness in cls.witnesses:
+            cls.addClassCleanup(witness.close)
         devices = device_processes(cls.service.process.pid)
         # They answer before they close what they have mapped.
         until(lambda: not any(name.startswith("descriptor /memfd") for pid in devices for name in footprint(pid)),
               what="the device process to close the witness's descriptors")
-
-    @classmethod
-    def tearDownClass(cls):
-        for witness in cls.witnesses:
-            witness.close()
-        cls.service.__exit__()
 
     def processes(self):
         return [self.service.process.pid, *device_processes(self.service.process.pid)]
