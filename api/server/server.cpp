@@ -23,6 +23,7 @@ namespace kiln::server {
 namespace {
 
 constexpr std::size_t crowd = 16;  // connections whose memory is worth giving back at once
+constexpr std::size_t records_reserved = 256;
 constexpr unsigned overflow_uid = 65534;  // what strangers in a user namespace read as
 
 // Our own user and root: they may do everything.
@@ -53,6 +54,7 @@ class AsioServer final : public Server, public ConnectionOwner {
   void set_service(service::Service& service) override { service_ = &service; }
 
   void run() override {
+    reserve_records();
     accept_next();
     arm_idle();
     io_.run();
@@ -71,6 +73,18 @@ class AsioServer final : public Server, public ConnectionOwner {
  private:
   void log(const std::string& line) override {
     if (options_.log) options_.log(line);
+  }
+
+  // The reactor keeps a record of every socket that it ever watched at once, for later ones. Those of a crowd would lie
+  // between its other memory and keep all of those pages: so they are made before, side by side.
+  void reserve_records() {
+    std::vector<Connection::Socket> sockets;
+    for (std::size_t i = 0; i < records_reserved; ++i) {
+      const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+      boost::system::error_code error;
+      if (fd >= 0) sockets.emplace_back(io_).assign(asio::local::stream_protocol(), fd, error);
+      if (fd < 0 || error) return;
+    }
   }
 
   void accept_next() {

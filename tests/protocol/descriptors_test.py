@@ -106,7 +106,7 @@ class Unclaimed(PipesCase):
         end = connection.socket.fileno()
         connection.socket.sendmsg([b" "], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [end]))])
         connection.close()
-        until(lambda: "connection %d " % self.numbers[connection] in self.service.log(), what="it to be dropped")
+        until(lambda: "c%d (pid" % self.numbers[connection] in self.service.log(), what="it to be dropped")
         self.assertIn("closed: " + self.REASON, self.service.log())
 
     def test_a_half_close_leaves_none(self):

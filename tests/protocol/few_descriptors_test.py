@@ -172,7 +172,7 @@ class FewDescriptors(unittest.TestCase):
         except BrokenPipeError:  # it has ended while the request was sent
             pass
         os.close(fd)
-        lines = [line for line in scarce.service.log().splitlines() if "connection %d " % number in line]
+        lines = [line for line in scarce.service.log().splitlines() if "c%d (pid" % number in line]
         self.assertEqual(len(lines), 1, scarce.service.log())
         self.assertIn("out of file descriptors", lines[0])
         late.close()

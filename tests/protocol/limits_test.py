@@ -61,7 +61,7 @@ class Limits(unittest.TestCase):
                 pass
         except BrokenPipeError:
             pass
-        until(lambda: "connection %d " % self.number in self.service.log(), what="the reason in the log")
+        until(lambda: "c%d (pid" % self.number in self.service.log(), what="the reason in the log")
         self.assertIn("closed: " + reason, self.service.log())
 
     def send_rudely(self, data):
@@ -154,12 +154,12 @@ class Limits(unittest.TestCase):
 
     def output_bytes_max(self):
         self.send_rudely(b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}\n' * 300)
-        until(lambda: "connection %d " % self.number in self.service.log(), what="the reason in the log")
+        until(lambda: "c%d (pid" % self.number in self.service.log(), what="the reason in the log")
         self.dropped("the client does not read: unsent output over the limit")
 
     def output_stall_ms_max(self):
         self.send_rudely(b'{"jsonrpc":"2.0","id":1,"method":"rpc.discover"}\n' * 40)
-        until(lambda: "connection %d " % self.number in self.service.log(), what="the reason in the log")
+        until(lambda: "c%d (pid" % self.number in self.service.log(), what="the reason in the log")
         self.dropped("the client does not read: no progress for 100 ms")
 
     def fds_queued_max(self):

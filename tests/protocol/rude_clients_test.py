@@ -31,7 +31,7 @@ class NeverReads(WitnessedCase):
         """All requests at once; the answers come by and by."""
         connection = self.numbered()
         connection.socket.sendall(DISCOVER * 300)
-        until(lambda: "connection %d " % self.numbers[connection] in self.service.log(), what="it to be dropped")
+        until(lambda: "c%d (pid" % self.numbers[connection] in self.service.log(), what="it to be dropped")
         self.dropped(connection, "the client does not read: unsent output over the limit")
 
 
@@ -42,7 +42,7 @@ class ReadsNoMore(WitnessedCase):
         """Less than may be left unsent, but it stays there. Who reads what it asks for is not hurt meanwhile."""
         connection = self.numbered()
         connection.socket.sendall(DISCOVER * 40)
-        while "connection %d " % self.numbers[connection] not in self.service.log():
+        while "c%d (pid" % self.numbers[connection] not in self.service.log():
             self.ok("rpc.discover")
         self.dropped(connection, "the client does not read: no progress for 200 ms")
 
@@ -111,6 +111,7 @@ REQUESTS = [
     ("stream.cancel", {"stream": 1}), ("stream.release", {"stream": 1}), ("cache.stats", {}),
     ("cache.list", {"limit": 2}),
     ("cache.verify", {}), ("cache.evict", {"entries_max": 1000, "bytes_max": 1 << 40}), ("engine.stats", {}),
+    ("engine.connections", {}),
     ("device.list", {"device": "host"}), ("$/cancel", {"id": 1})]
 NOT_SENT = {"shutdown"}
 VALUES = [json.dumps(value) for value in (

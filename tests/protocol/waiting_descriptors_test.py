@@ -87,7 +87,7 @@ class LingeringSockets(WaitingCase):
 
     def served_and_dropped(self, connection, reason):
         """The reason is told before anything is closed."""
-        words = "connection %d " % self.numbers[connection]
+        words = "c%d (pid" % self.numbers[connection]
         try:
             until(lambda: words in self.service.log(), what="the reason in the log")
         except AssertionError:

@@ -188,8 +188,8 @@ class WitnessedCase(unittest.TestCase):
         while connection.line() is not None:
             pass
         number = self.numbers[connection]
-        until(lambda: "connection %d " % number in self.service.log(), what="the log to tell of connection %d" % number)
-        told = [line for line in self.service.log().splitlines() if "connection %d " % number in line]
+        until(lambda: "c%d (pid" % number in self.service.log(), what="the log to tell of connection %d" % number)
+        told = [line for line in self.service.log().splitlines() if "c%d (pid" % number in line]
         self.assertEqual(len(told), 1, told)
         self.assertIn("closed: " + reason, told[0])
 
