@@ -82,6 +82,9 @@ void add_cache(CLI::App& app, Context& context, int& status) {
     if (!key->empty()) params["key"] = *key;
     status = answer_command(context, "cache.evict", std::move(params), print_fields);
   });
+  cache->add_subcommand("clear", "remove every entry; what a daemon has in memory stays there until it ends")->callback([&] {
+    status = answer_command(context, "cache.evict", {{"entries_max", 0}}, print_fields);
+  });
   cache->add_subcommand("path", "the cache's folder")->callback([&] {
     if (auto configured = context.configure(); !configured) { status = report(context, configured.error()); return; }
     if (context.json) print_json({{"path", context.configuration->cache.path}, {"source", context.configuration->cache.source}});
@@ -143,6 +146,19 @@ int daemon_status(Context& context) {
   return exit_ok;
 }
 
+// This program's, and the daemon's where one runs: they differ after an upgrade.
+int version_command(Context& context) {
+  Json value{{"kiln", daemon::build_id()},
+             {"protocol", std::to_string(protocol::version_major) + "." + std::to_string(protocol::version_minor)}};
+  if (auto daemon = running_daemon(context)) {
+    const auto hello = daemon->client->call("hello", Json::object());
+    value["daemon"] = hello ? hello->result.value("build", "") : hello.error().message;
+  }
+  if (context.json) print_json(value);
+  else print_fields(value);
+  return exit_ok;
+}
+
 int daemon_start(Context& context) {
   context.no_daemon = false;
   auto answer = context.ask("hello", Json::object());
@@ -200,6 +216,7 @@ void add_service_commands(CLI::App& app, Context& context, int& status) {
   add_cache(app, context, status);
   add_daemon(app, context, status);
   app.add_subcommand("devices", "devices and what they are")->callback([&] { status = answer_command(context, "device.list", Json::object(), print_devices); });
+  app.add_subcommand("version", "this program's version, and the daemon's where one runs")->callback([&] { status = version_command(context); });
   app.add_subcommand("stats", "counters of the daemon")->callback([&] { status = answer_command(context, "engine.stats", Json::object(), print_fields); });
   auto* config = app.add_subcommand("config", "settings");
   config->require_subcommand(1);

@@ -75,7 +75,7 @@ class Handed(unittest.TestCase):
                                        stderr=log, stdout=log, env=self.environment)
         self.addCleanup(process.wait)
         self.addCleanup(process.kill)
-        until(lambda: os.path.exists(self.path), what="the socket")
+        until(lambda: "Listening on " in self.log(), what="the socket")
         self.assertEqual(self.ping(), process.pid)
         self.assertEqual(process.wait(timeout=60), 0)
 

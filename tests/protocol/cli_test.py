@@ -106,7 +106,7 @@ class CommandLine(ServiceCase):
         for words in (["list"], ["show", "gemm"], ["devices"], ["stats"], ["cache", "stats"], ["cache", "list"], ["cache", "verify"],
                       ["cache", "path"], ["config", "show"], ["daemon", "status"], ["check", "gemm"],
                       ["compile", "softmax", "--set", "M=2", "N=3"], ["explain", "softmax", "--set", "M=2", "N=3"],
-                      ["cache", "evict", "--entries", "1000"]):
+                      ["cache", "evict", "--entries", "1000"], ["version"], ["ps"], ["top", "--count", "1"]):
             done = self.service.kiln("--json", *words, check=0)
             self.assertIsInstance(json.loads(done.stdout), dict, words)
             self.assertTrue(self.service.kiln(*words, check=0).stdout.strip(), words)
@@ -191,6 +191,17 @@ class CommandLine(ServiceCase):
                 self.assertEqual(json.loads(kiln("--json", "daemon", "stop"))["stopped_pid"], restarted["pid"])
             finally:
                 other.kill()
+
+    def test_clearing_the_cache(self):
+        self.service.kiln("compile", "softmax", "--set", "M=3", "N=9", check=0)
+        self.assertGreater(json.loads(self.service.kiln("--json", "cache", "stats", check=0).stdout)["entries"], 0)
+        self.assertRegex(self.service.kiln("cache", "clear", check=0).stdout, r"^evicted: [1-9]\d*\n$")
+        self.assertEqual(json.loads(self.service.kiln("--json", "cache", "stats", check=0).stdout)["entries"], 0)
+
+    def test_versions(self):
+        both = json.loads(self.service.kiln("--json", "version", check=0).stdout)
+        self.assertEqual(both["kiln"], both["daemon"])
+        self.assertEqual(both["kiln"], self.service.kiln("--version", check=0).stdout.strip())
 
     def test_socat(self):
         hello = '{"jsonrpc":"2.0","id":1,"method":"hello"}\n'
