@@ -80,6 +80,16 @@ TEST_F(FaultTest, a_lookup_with_a_failing_call_is_a_hit_or_a_miss_and_loses_noth
   EXPECT_EQ(store->stats().quarantined, 0u);
 }
 
+TEST_F(FaultTest, a_hit_takes_no_lock_and_removes_nothing) {
+  ASSERT_TRUE(put(*open(), 1, 3000));
+  auto store = open();
+  ASSERT_TRUE(os::arm_failpoint("any", 0, 0));  // counts
+  EXPECT_TRUE(has(*store, 1, 3000));
+  for (const char* call : {"flock", "set_ofd_lock", "unlinkat", "renameat", "mmap", "write", "pwrite", "fsync"})
+    EXPECT_EQ(os::counted_calls(call), 0U) << call;
+  EXPECT_GT(os::counted_calls("openat"), 0U);
+}
+
 TEST_F(FaultTest, opening_with_a_failing_call_is_an_error_or_a_store) {
   ASSERT_TRUE(put(*open(), 1));
   for (const bool fresh : {false, true})
