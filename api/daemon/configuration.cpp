@@ -24,6 +24,16 @@ namespace {
 static_assert(protocol::Limits{}.log_bytes_max == compile::log_bytes_max);
 static_assert(protocol::Limits{}.text_bytes_max == emit::text_bytes_max);
 
+// By their names in `hello`.
+std::map<std::string, std::uint64_t*> settable_limits(protocol::Limits& l) {
+  return {{"line_bytes_max", &l.line_bytes_max}, {"depth_max", &l.depth_max}, {"nodes_max", &l.nodes_max}, {"id_bytes_max", &l.id_bytes_max},
+          {"connections_max", &l.connections_max}, {"requests_in_flight_max", &l.requests_in_flight_max}, {"batch_max", &l.batch_max},
+          {"output_bytes_max", &l.output_bytes_max}, {"output_stall_ms_max", &l.output_stall_ms_max}, {"fds_queued_max", &l.fds_queued_max},
+          {"fds_unclaimed_ms_max", &l.fds_unclaimed_ms_max}, {"fds_held_max", &l.fds_held_max}, {"buffers_max", &l.buffers_max},
+          {"streams_max", &l.streams_max}, {"events_max", &l.events_max},
+          {"buffer_bytes_max", &l.buffer_bytes_max}, {"compiles_queued_max", &l.compiles_queued_max}};
+}
+
 std::optional<gid_t> group_id(const std::string& name) {
   group entry{};
   group* found = nullptr;
@@ -80,17 +90,10 @@ class ConfigReader {
     const Fields fields(root_, "");
     if (!fields.has("limits")) return ok();
     KILN_TRY(const Json* object, fields.object("limits"));
-    auto& l = out_.limits;
     // Below these a client's first words would not pass.
     const std::map<std::string, std::int64_t> least{
         {"line_bytes_max", 4096}, {"depth_max", 8}, {"nodes_max", 256}, {"id_bytes_max", 16}, {"output_bytes_max", 65536}};
-    const std::map<std::string, std::uint64_t*> slots{
-        {"line_bytes_max", &l.line_bytes_max}, {"depth_max", &l.depth_max}, {"nodes_max", &l.nodes_max}, {"id_bytes_max", &l.id_bytes_max},
-        {"connections_max", &l.connections_max}, {"requests_in_flight_max", &l.requests_in_flight_max}, {"batch_max", &l.batch_max},
-        {"output_bytes_max", &l.output_bytes_max}, {"output_stall_ms_max", &l.output_stall_ms_max}, {"fds_queued_max", &l.fds_queued_max},
-        {"fds_unclaimed_ms_max", &l.fds_unclaimed_ms_max}, {"fds_held_max", &l.fds_held_max}, {"buffers_max", &l.buffers_max},
-        {"streams_max", &l.streams_max}, {"events_max", &l.events_max},
-        {"buffer_bytes_max", &l.buffer_bytes_max}, {"compiles_queued_max", &l.compiles_queued_max}};
+    const auto slots = settable_limits(out_.limits);
     const Fields values(*object, "/limits");
     for (const auto& [name, value] : object->items()) {
       const auto slot = slots.find(name);
@@ -330,6 +333,8 @@ Json configuration_json(const Configuration& c) {
   add("idle_exit_s", c.idle_exit_s);
   add("workers_max", c.workers_max);
   add("compile_deadline_ms", c.compile_deadline_ms);
+  auto limits = c.limits;
+  for (const auto& [name, limit] : settable_limits(limits)) add("limits." + name, *limit);
   return value;
 }
 

@@ -1,5 +1,6 @@
 """The command line: what people type, what it prints, how it ends."""
 
+import contextlib
 import json
 import os
 import subprocess
@@ -8,7 +9,7 @@ import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import BIN, ServiceCase
+from service import BIN, Service, ServiceCase
 
 WRONG = """{
   "kiln": "tile/1", "name": "wrong",
@@ -197,6 +198,17 @@ class CommandLine(ServiceCase):
         self.assertGreater(json.loads(self.service.kiln("--json", "cache", "stats", check=0).stdout)["entries"], 0)
         self.assertRegex(self.service.kiln("cache", "clear", check=0).stdout, r"^evicted: [1-9]\d*\n$")
         self.assertEqual(json.loads(self.service.kiln("--json", "cache", "stats", check=0).stdout)["entries"], 0)
+
+    def test_settings_and_where_they_come_from(self):
+        with Service(config={"limits": {"batch_max": 7}, "idle_exit_s": 9}) as service:
+            shown = json.loads(service.kiln("--json", "config", "show", check=0).stdout)
+            self.assertEqual(shown["limits.batch_max"], {"value": 7, "source": "config.json"})
+            self.assertEqual(shown["idle_exit_s"], {"value": 9, "source": "config.json"})
+            self.assertEqual(shown["limits.depth_max"], {"value": 64, "source": "default"})
+            with contextlib.closing(service.connect()) as connection:
+                limits = connection.call("hello")["result"]["limits"]
+        fixed = {"log_bytes_max", "text_bytes_max"}
+        self.assertEqual({name[7:] for name in shown if name.startswith("limits.")}, set(limits) - fixed)
 
     def test_versions(self):
         both = json.loads(self.service.kiln("--json", "version", check=0).stdout)
