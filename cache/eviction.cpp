@@ -10,7 +10,7 @@ namespace kiln::cache {
 
 Result<EvictionResult> evict_to(Folder& folder, Totals& totals, const EvictionGoal& goal) {
   auto lock = RangeLock::try_take(folder.root(), lock_file_name, eviction_lock_offset);
-  if (lock && !*lock) return Error(ErrorCode::busy, "another process is evicting from this cache", true);
+  if (lock && !*lock) return Error(ErrorCode::busy, "somebody else is evicting from this cache", true);
   if (!lock && lock.error().code != ErrorCode::unsupported) return std::move(lock).error();
 
   const auto ticket = totals.begin(folder);
