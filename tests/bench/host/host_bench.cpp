@@ -238,7 +238,7 @@ Result<std::vector<std::string>> measure(const Problem& problem, const OpenBlas&
     const bool base = i == 1, edited = !options.edited.empty() && i + 1 == contenders.size();
     const std::string what = "GEMM " + (base ? "f32" : contenders[i].name) + " " + problem.name();
     if (options.json && i > 0)
-      lines.push_back(json_row({what, base ? 0.5 : edited ? 0.95 : 1.0, contenders[i], contenders[base ? 0 : 1]}));
+      lines.push_back(json_row({what, base ? 0.7 : edited ? 0.95 : 1.0, contenders[i], contenders[base ? 0 : 1]}));
     if (options.json) continue;
     const double ms = quantile(contenders[i].ms, 0.5);
     std::printf("%-58s %9.3f ms %8.1f GFLOP/s\n", what.c_str(), ms, problem.flops() / ms / 1e6);
