@@ -18,47 +18,6 @@ namespace kiln::cli {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t(64) << 10;
-constexpr unsigned char c1_lead = 0xc2;  // of U+0080 to U+00BF in UTF-8
-
-// A stream of bytes, escaped piece by piece: a character of UTF-8 may lie in two pieces.
-class Escaper {
- public:
-  void add(std::string_view text, std::string& out) {
-    for (const char c : text) byte(static_cast<unsigned char>(c), out);
-  }
-  void end(std::string& out) {
-    if (held_) out += char(c1_lead);
-    held_ = false;
-  }
-
- private:
-  void byte(unsigned char c, std::string& out) {
-    if (held_) {
-      held_ = false;
-      if (c >= 0x80 && c <= 0x9f) return escaped(c, "\\u%04x", out);
-      out += char(c1_lead);
-      continuing_ = c <= 0xbf ? 1 : 0;
-    }
-    if (c >= 0x80 && c <= 0xbf && continuing_ > 0) {
-      --continuing_;
-      out += char(c);
-      return;
-    }
-    continuing_ = c >= 0xf0 && c <= 0xf4 ? 3 : c >= 0xe0 && c <= 0xef ? 2 : c > c1_lead && c <= 0xdf ? 1 : 0;
-    if (c == c1_lead) held_ = true;
-    else if ((c < 0x20 && c != '\n' && c != '\t') || c == 0x7f) escaped(c, "\\u%04x", out);
-    else if (c >= 0x80 && c <= 0x9f) escaped(c, "\\x%02x", out);
-    else out += char(c);
-  }
-  static void escaped(unsigned char c, const char* format, std::string& out) {
-    char text[8];
-    std::snprintf(text, sizeof text, format, unsigned(c));
-    out += text;
-  }
-
-  int continuing_ = 0;  // bytes of the character that are still to come
-  bool held_ = false;   // a c1_lead whose next byte decides
-};
 
 // Reading the one for output, or writing the one for input, fails as a closed descriptor does.
 void occupy_closed_descriptors() {
@@ -69,14 +28,6 @@ void occupy_closed_descriptors() {
 }
 
 }  // namespace
-
-std::string printable(std::string_view text) {
-  std::string out;
-  Escaper escaper;
-  escaper.add(text, out);
-  escaper.end(out);
-  return out;
-}
 
 class StandardStreams::Buffer : public std::streambuf {
  public:

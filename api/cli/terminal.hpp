@@ -7,11 +7,9 @@
 #include <string>
 #include <string_view>
 
-namespace kiln::cli {
+#include "engine/base/printable.hpp"
 
-// Control characters (C0 except newline and tab, DEL, C1) as "\u001b", the escape of JSON: inside a string of a JSON text
-// they mean the same. A lone byte 0x80 to 0x9f, a control character to terminals without UTF-8, becomes "\x9b".
-std::string printable(std::string_view text);
+namespace kiln::cli {
 
 // While it lives, std::cout and std::cerr write to descriptors 1 and 2, escaped as by `printable`. One at a time, in main.
 class StandardStreams {

@@ -16,6 +16,7 @@
 #include "api/daemon/systemd.hpp"
 #include "api/daemon/tuning.hpp"
 #include "api/server/server.hpp"
+#include "engine/base/printable.hpp"
 
 namespace kiln::daemon {
 namespace {
@@ -34,26 +35,6 @@ class Readiness {
  private:
   UniqueFd fd_;
 };
-
-// What clients and files say cannot begin a line of the log, nor steer the terminal that shows it.
-std::string one_line(const std::string& text) {
-  std::string out;
-  const auto valid = make_valid_utf8(text);
-  for (std::size_t i = 0; i < valid.size(); ++i) {
-    const auto c = static_cast<unsigned char>(valid[i]);
-    const auto next = i + 1 < valid.size() ? static_cast<unsigned char>(valid[i + 1]) : 0U;
-    const bool c1 = c == 0xc2 && next >= 0x80 && next <= 0x9f;
-    if (c >= 0x20 && c != 0x7f && !c1) {
-      out += valid[i];
-      continue;
-    }
-    char escaped[8];
-    std::snprintf(escaped, sizeof escaped, "\\u%04x", c1 ? next : unsigned(c));
-    out += escaped;
-    if (c1) ++i;
-  }
-  return out;
-}
 
 std::shared_ptr<spdlog::logger> open_log(const DaemonOptions& options, const Configuration& configuration) {
   spdlog::sink_ptr sink;

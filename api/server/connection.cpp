@@ -81,27 +81,20 @@ void Connection::read_some() {
 // One recvmsg. False when the connection was closed.
 bool Connection::receive(std::string& bytes) {
   char buffer[64 << 10];
-  alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int) * service::message_fds_max)];
-  iovec vector{buffer, sizeof buffer};
-  msghdr message{};
-  message.msg_iov = &vector;
-  message.msg_iovlen = 1;
-  message.msg_control = control;
-  message.msg_controllen = sizeof control;
-  const auto got = ::recvmsg(socket_.native_handle(), &message, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
-  if (got < 0) {
-    if (errno == EAGAIN || errno == EINTR) return true;
-    close(std::string("receive failed: ") + std::strerror(errno));
+  auto received = service::receive(socket_.native_handle(), buffer);
+  if (received.bytes < 0) {
+    if (received.error_number == EAGAIN || received.error_number == EINTR) return true;
+    close(std::string("receive failed: ") + std::strerror(received.error_number));
     return false;
   }
-  for (auto& fd : service::received_fds(message)) fds_.emplace_back(std::move(fd), Clock::now());
-  if (message.msg_flags & MSG_CTRUNC) {
+  for (auto& fd : received.fds) fds_.emplace_back(std::move(fd), Clock::now());
+  if (received.cut_off) {
     close("out of file descriptors: those that it sent were cut off");
     return false;
   }
   if (fds_.size() > limits_.fds_queued_max) { close("more than " + std::to_string(limits_.fds_queued_max) + " descriptors queued"); return false; }
   if (!fds_.empty()) watch_fds();
-  if (got == 0) {  // half-close: what was read is answered, the last line also without its end
+  if (received.bytes == 0) {  // half-close: what was read is answered, the last line also without its end
     if (!splitter_.rest().empty()) take_lines("\n");
     if (closed_) return false;
     reading_ = false;
@@ -109,7 +102,7 @@ bool Connection::receive(std::string& bytes) {
     if (!closed_) watch_hangup();
     return false;
   }
-  bytes.assign(buffer, std::size_t(got));
+  bytes.assign(buffer, std::size_t(received.bytes));
   return true;
 }
 

@@ -79,6 +79,7 @@ class AsioServer final : public Server, public ConnectionOwner {
   // between its other memory and keep all of those pages: so they are made before, side by side.
   void reserve_records() {
     std::vector<Connection::Socket> sockets;
+    sockets.reserve(records_reserved);
     for (std::size_t i = 0; i < records_reserved; ++i) {
       const int fd = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
       boost::system::error_code error;

@@ -36,10 +36,6 @@ ActiveCall::~ActiveCall() {
   if (!answered_) answer(Error(ErrorCode::internal, "the request ended without an answer"));
 }
 
-double ActiveCall::age_ms() const {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began_).count();
-}
-
 void ActiveCall::progress(Json value) {
   if (const auto stage = value.find("stage"); stage != value.end()) {
     const std::lock_guard lock(stage_mutex_);

@@ -2,12 +2,12 @@
 // likes: for a socket that lingers, or for a file of the client's own file system. Only the kernel's memory is safe.
 #pragma once
 
-#include <cstddef>
+#include <sys/types.h>
+
+#include <span>
 #include <vector>
 
 #include "engine/base/fd.hpp"
-
-struct msghdr;
 
 namespace kiln::service {
 
@@ -30,10 +30,15 @@ class ClientFd {
   UniqueFd fd_;
 };
 
-inline constexpr std::size_t message_fds_max = 253;  // SCM_MAX_FD: what one message can bring
-
-// Those that came with a message.
-std::vector<ClientFd> received_fds(msghdr& message);
+// What one look at a connection's socket brought.
+struct Received {
+  ssize_t bytes = 0;   // in the buffer; 0: the client's end of file; -1: nothing, `error_number` says why
+  int error_number = 0;
+  std::vector<ClientFd> fds;
+  bool cut_off = false;  // descriptors that found no place are lost
+};
+// One message, without waiting for one.
+Received receive(int socket, std::span<char> buffer);
 
 // Before a connection's socket is closed: nothing more is received, and the descriptors that it holds unread are closed
 // one by one, since they would be closed with it. Any thread, never blocks.

@@ -12,10 +12,6 @@ namespace {
 constexpr std::size_t subject_bytes_max = 100;
 constexpr std::size_t key_digits = 12;
 
-double age_ms(std::chrono::steady_clock::time_point began) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
-}
-
 std::string text_at(const Json& params, const char* name) {
   const auto found = params.find(name);
   return found != params.end() && found->is_string() ? found->get<std::string>() : std::string();
@@ -41,7 +37,7 @@ Json running_json(const ConnectionState& connection, std::vector<CallPtr>& alive
       list.push_back({{"request", request_name(connection.id, number)},
                       {"method", "kernel.launch"},
                       {"subject", launch.kernel + " on " + launch.device},
-                      {"age_ms", age_ms(launch.began)},
+                      {"age_ms", milliseconds_since(launch.began)},
                       {"state", "enqueued"},
                       {"stage", ""}});
   return list;
@@ -53,7 +49,7 @@ Json connection_json(const ConnectionState& connection, std::vector<CallPtr>& al
   return {{"connection", connection.id},
           {"pid", connection.peer.pid},
           {"uid", connection.peer.uid},
-          {"age_ms", age_ms(connection.began)},
+          {"age_ms", milliseconds_since(connection.began)},
           {"requests", connection.requests},
           {"buffers", connection.buffers.size()},
           {"buffer_bytes", bytes},

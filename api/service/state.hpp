@@ -23,6 +23,10 @@
 
 namespace kiln::service {
 
+inline double milliseconds_since(std::chrono::steady_clock::time_point began) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+}
+
 // A few threads. The one that went idle last runs the next job: its stack and its memory are in the processor's caches.
 class ThreadPool {
  public:
@@ -190,7 +194,7 @@ struct ActiveCall {
   void answer_text(std::string json, std::vector<UniqueFd> fds = {});
   [[nodiscard]] const protocol::Json& params() const { return call.request.params; }
   [[nodiscard]] std::string name() const { return request_name(connection->id, number); }
-  [[nodiscard]] double age_ms() const;
+  [[nodiscard]] double age_ms() const { return milliseconds_since(began_); }
   // Tells the client; `stage` of the value is what lists of requests show.
   void progress(protocol::Json value);
   [[nodiscard]] std::string stage() const;   // the last one told; "" for none

@@ -58,7 +58,7 @@ Result<PrivateFolder> PrivateFolder::create(const std::string& parent, std::stri
     }
     if (errno != EEXIST && errno != ENOTEMPTY && errno != ENOTDIR) return failed();
   }
-  return failed();
+  return Error(ErrorCode::io_error, "cannot make a temporary folder in " + parent + ": every name is taken");
 }
 
 void PrivateFolder::remove_left_overs(const std::string& parent, std::string_view prefix) {
