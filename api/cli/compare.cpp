@@ -5,6 +5,7 @@
 
 #include "api/cli/bench_commands.hpp"
 #include "api/cli/compare_trial.hpp"
+#include "api/cli/configurations.hpp"
 
 namespace kiln::cli {
 
@@ -13,12 +14,6 @@ using protocol::Json;
 namespace {
 
 constexpr std::int64_t smallest_halved = 32;
-
-Json settings_json(const Settings& settings) {
-  Json value = Json::object();
-  for (const auto& [name, text] : settings) value[name] = text;
-  return value;
-}
 
 Json side_json(const Side& side, const Settings& own, const Settings& layouts) {
   using Kind = ProgramSpec::Kind;
@@ -31,8 +26,8 @@ Json side_json(const Side& side, const Settings& own, const Settings& layouts) {
           {"revision", spec.revision},
           {"commit", side.source().commit()},
           {"text", side.source().text()},
-          {"set", settings_json(own)},
-          {"layouts", settings_json(layouts)}};
+          {"set", set_json(own)},
+          {"layouts", set_json(layouts)}};
 }
 
 // Half of every size that --over gives (not of tunables and constants); nothing when there is none, or one would become
@@ -135,14 +130,14 @@ class Comparison {
     const auto& passed = row["check"]["passed"];
     wrong = wrong || (passed.is_boolean() && !passed.get<bool>());
     row["size"] = size.text.empty() ? row.value("first_tensor", "") : size.text;
-    row["over"] = settings_json(size.over);
+    row["over"] = set_json(size.over);
     row["a"]["set"] = sides.a.params["set"];
     row["b"]["set"] = sides.b.params["set"];
     return row;
   }
 
   static Json not_run(const Size& size, const std::string& target, const std::string& why) {
-    return {{"device", "emu:" + target}, {"target", target}, {"size", size.text},  {"over", settings_json(size.over)},
+    return {{"device", "emu:" + target}, {"target", target}, {"size", size.text},  {"over", set_json(size.over)},
             {"kind", "counted"},         {"emulated", true}, {"verdict", nullptr}, {"not_run", why}};
   }
 
@@ -251,7 +246,7 @@ Result<Json> run_comparison(Context& context, const CompareArguments& words, con
                 {"machine", bench::machine()}};
   document["a"] = side_json(a, plan.set_a, plan.layouts_a);
   document["b"] = side_json(b, plan.set_b, plan.layouts_b);
-  document["set"] = settings_json(plan.set);
+  document["set"] = set_json(plan.set);
   Comparison comparison(context, plan, a, b);
   KILN_CHECK(comparison.compile_all());
   KILN_CHECK(comparison.main_device());

@@ -110,6 +110,10 @@ Result<Json> Context::ask(const std::string& method, Json params, const std::vec
   return std::move(answer.result);
 }
 
+std::string text_of(const Json& value) {
+  return value.is_string() ? value.get<std::string>() : protocol::dump(value);
+}
+
 std::string place_of_statement(const Context& context, const std::string& pointer) {
   if (!context.located) return place_text(context.source_file, context.source_text, pointer);
   Error error(ErrorCode::program_invalid, "");

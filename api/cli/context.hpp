@@ -75,6 +75,8 @@ int report(const Context& context, const Error& error);
 // Where the statement at a JSON pointer stands in the user's file, "FILE:LINE:COLUMN"; "" where that is not known.
 std::string place_of_statement(const Context& context, const std::string& pointer);
 void print_json(const protocol::Json& value);
+// A string as it is, any other value as JSON.
+std::string text_of(const protocol::Json& value);
 // Rows of equal length, the first is the head; numbers to the right.
 void print_table(const std::vector<std::vector<std::string>>& rows);
 std::string number_text(double value, int digits = 3);

@@ -16,8 +16,6 @@ using protocol::Json;
 
 namespace {
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
-
 void print_resources(const Json& report) {
   const auto& r = report["resources"];
   std::vector<std::vector<std::string>> rows{{}, {}};

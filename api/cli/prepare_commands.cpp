@@ -12,8 +12,6 @@ using protocol::Json;
 
 namespace {
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
-
 // One kernel of the file.
 struct Wanted {
   std::string pointer;                  // in the file

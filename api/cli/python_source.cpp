@@ -130,8 +130,6 @@ Error shown_as(Error error, const std::string& file, const std::string& known_as
   return error;
 }
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
-
 std::vector<std::string> texts_of(const Json& document, const char* name) {
   std::vector<std::string> texts;
   for (const auto& text : document.value(name, Json::array()))

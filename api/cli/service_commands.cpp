@@ -17,8 +17,6 @@ using protocol::Json;
 
 namespace {
 
-std::string text_of(const Json& value) { return value.is_string() ? value.get<std::string>() : protocol::dump(value); }
-
 int answer_command(Context& context, const std::string& method, Json params, void (*print)(const Json&)) {
   auto answer = context.ask(method, std::move(params));
   if (!answer) return report(context, answer.error());
