@@ -2,8 +2,8 @@
 // same arguments, -1 and errno on failure; calls that a signal interrupted are repeated. Any thread.
 //
 // Failpoints are compiled in: the n-th call of a kind can be made to fail with a given errno, to be cut short, or to
-// kill or stop the process; so can the n-th passing of a place. Off, they cost one relaxed load a call. Programs arm them from KILN_FAILPOINTS (paths.hpp reads
-// it), tests through Failpoint.
+// kill or stop the process; so can the n-th passing of a place. Off, they cost one relaxed load a call. Programs arm
+// them from KILN_FAILPOINTS (paths.hpp reads it), tests through Failpoint.
 #pragma once
 
 #include <dirent.h>
@@ -65,7 +65,8 @@ void reach(Place place);
 enum class FailAction : std::uint8_t { fail, cut_short, kill, stop };
 
 // Arms "the nth call of `call` from now" (1 is the next); with `and_after`, all later ones too. `call` is a name above,
-// a place's too, or "any", which counts every call. One failpoint a name; arming again replaces it. Unknown names: invalid_argument.
+// a place's too, or "any", which counts every call. One failpoint a name; arming again replaces it. Unknown names:
+// invalid_argument.
 Status arm_failpoint(std::string_view call, std::uint64_t nth, int error_number, bool and_after = false,
                      FailAction action = FailAction::fail);
 // "write:3:ENOSPC,fsync:1+:EIO,launch:2:STOP,pwrite:1:SHORT": name, nth ("+": and after), errno name, KILL, STOP, SHORT.
