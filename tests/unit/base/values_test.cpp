@@ -163,6 +163,27 @@ TEST(Hash, known_answers) {
   EXPECT_NE(checksum64(view("a")), checksum64(view("b")));
 }
 
+// RFC 4231, test cases 1, 2, 6.
+TEST(Hash, HmacOfKnownTexts) {
+  EXPECT_EQ(to_hex(hmac_sha256(Bytes(20, 0x0b), view("Hi There"))),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(to_hex(hmac_sha256(view("Jefe"), view("what do ya want for nothing?"))),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(to_hex(hmac_sha256(Bytes(131, 0xaa), view("Test Using Larger Than Block-Size Key - Hash Key First"))),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+TEST(Hash, EqualInConstantTimeIsEqual) {
+  auto digest = sha256(view("abc"));
+  const auto same = digest;
+  EXPECT_TRUE(equal_in_constant_time(digest, same));
+  for (auto& byte : digest) {
+    byte ^= 1;
+    EXPECT_FALSE(equal_in_constant_time(digest, same));
+    byte ^= 1;
+  }
+}
+
 TEST(Deadline, never_past_and_earlier) {
   const Deadline never;
   EXPECT_FALSE(never.passed());
