@@ -107,6 +107,7 @@ Result<std::unique_ptr<Backend>> daemon_backend(const daemon::Configuration& con
   for (const auto& worker : overrides.workers) options.daemon_command.insert(options.daemon_command.end(), {"--worker", worker});
   for (const auto& more : overrides.worker_arguments) options.daemon_command.insert(options.daemon_command.end(), {"--worker-argument", more});
   options.daemon_environment = client::daemon_environment(environment);
+  options.cards = client::VisibleCards::of(environment);
   options.client_name = "kiln";
   KILN_TRY(auto connected, client::Client::connect(options));
   return std::unique_ptr<Backend>(new DaemonBackend(std::move(connected)));

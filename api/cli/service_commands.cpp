@@ -216,6 +216,9 @@ void add_service_commands(CLI::App& app, Context& context, int& status) {
   app.add_subcommand("devices", "devices and what they are")->callback([&] { status = answer_command(context, "device.list", Json::object(), print_devices); });
   app.add_subcommand("version", "this program's version, and the daemon's where one runs")->callback([&] { status = version_command(context); });
   app.add_subcommand("stats", "counters of the daemon")->callback([&] { status = answer_command(context, "engine.stats", Json::object(), print_fields); });
+  app.add_subcommand("metrics", "the counters as Prometheus text; the daemon serves them by HTTP, too")->callback([&] {
+    status = answer_command(context, "engine.metrics", Json::object(), [](const Json& value) { std::fputs(value.value("text", "").c_str(), stdout); });
+  });
   auto* config = app.add_subcommand("config", "settings");
   config->require_subcommand(1);
   config->add_subcommand("show", "each value and where it comes from")->callback([&] {

@@ -100,19 +100,39 @@ Result<bool> start_daemon(const ConnectOptions& options) {
 }  // namespace
 
 std::vector<std::string> daemon_environment(const Environment& environment) {
-  static constexpr std::array exact{"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME", "LD_LIBRARY_PATH",
-                                      "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES"};
+  static constexpr std::array exact{"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME", "ROCM_PATH",
+                                      "HIP_PATH", "HSA_OVERRIDE_GFX_VERSION", "HSA_XNACK"};
   std::vector<std::string> allowed;
   for (const auto& entry : environment.all) {
     const auto name = entry.substr(0, entry.find('='));
     const bool listed = std::any_of(exact.begin(), exact.end(), [&](const char* e) { return name == e; });
     if (name == "KILN_SOCKET" && !environment.kiln_socket.empty()) allowed.push_back(name + "=" + environment.kiln_socket);
     else if (name == "KILN_CACHE_DIR" && !environment.kiln_cache_dir.empty()) allowed.push_back(name + "=" + environment.kiln_cache_dir);
-    else if (listed || name.rfind("KILN_", 0) == 0 || name.rfind("XDG_", 0) == 0 ||
-             name.rfind("HSA_", 0) == 0)
-      allowed.push_back(entry);
+    else if (listed || name.starts_with("KILN_") || name.starts_with("XDG_")) allowed.push_back(entry);
   }
   return allowed;
+}
+
+Result<ConnectOptions> default_options() {
+  KILN_TRY(const auto environment, process_environment());
+  ConnectOptions options;
+  KILN_TRY(const auto socket, socket_path(environment));
+  options.socket = socket.path;
+  options.daemon_environment = daemon_environment(environment);
+  options.cards = VisibleCards::of(environment);
+  std::vector<std::filesystem::path> places{environment.get("KILN_DAEMON"), executable_folder() + "/kilnd"};
+  const auto path = environment.get("PATH");
+  for (std::size_t begin = 0; begin < path.size();) {
+    const auto end = std::min(path.find(':', begin), path.size());
+    if (end > begin) places.push_back(std::filesystem::path(path.substr(begin, end - begin)) / "kilnd");
+    begin = end + 1;
+  }
+  for (const auto& place : places) {
+    if (place.empty() || ::access(place.c_str(), X_OK) != 0) continue;
+    options.daemon_command = {std::filesystem::absolute(place).string(), "--socket", options.socket};  // it starts in /
+    break;
+  }
+  return options;
 }
 
 namespace {
@@ -122,8 +142,20 @@ bool repeatable(const std::string& method) {
   static constexpr std::array names{
       "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
       "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.alloc", "buffer.unregister",
-      "buffer.list", "event.import", "event.export", "event.release", "stream.create", "stream.release", "cache.stats", "cache.list", "cache.verify", "cache.evict", "device.list", "engine.stats"};
+      "buffer.list", "event.import", "event.export", "event.release", "stream.create", "stream.release", "cache.stats", "cache.list", "cache.verify", "cache.evict", "device.list", "engine.stats",
+      "engine.connections", "engine.metrics"};
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return method == name; });
+}
+
+// The devices that a request names, as the daemon calls them.
+Status name_cards(const VisibleCards& cards, Json& params) {
+  if (!params.is_object()) return ok();
+  if (const auto device = params.find("device"); device != params.end() && device->is_string()) {
+    KILN_TRY(*device, cards.daemon_name(device->get<std::string>()));
+  }
+  if (const auto kernels = params.find("kernels"); kernels != params.end() && kernels->is_array())
+    for (auto& kernel : *kernels) KILN_CHECK(name_cards(cards, kernel));
+  return ok();
 }
 
 // A connection, to a daemon that is started when none answers; `started`: by us.
@@ -331,6 +363,7 @@ Result<Json> Client::next_line(std::int64_t id, const Progress& progress, const 
 
 Result<Answer> Client::call(const std::string& method, Json params, const std::vector<int>& fds, const Progress& progress,
                             const CancelToken* cancel) {
+  KILN_CHECK(name_cards(options_.cards, params));
   asked_ = capture_.ask(method, params);
   Json request{{"jsonrpc", "2.0"}, {"method", method}, {"params", std::move(params)}};
   if (owner_ != ::getpid()) disconnect();  // forked: the socket is the parent's, closing our copy does not end it

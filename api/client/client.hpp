@@ -11,6 +11,7 @@
 
 #include "api/client/capture_files.hpp"
 #include "api/client/held_resources.hpp"
+#include "api/client/visible_cards.hpp"
 #include "api/protocol/message.hpp"
 #include "engine/base/deadline.hpp"
 #include "engine/base/fd.hpp"
@@ -24,6 +25,7 @@ struct ConnectOptions {
   std::vector<std::string> daemon_command;  // what starts it; --auto-started and --ready-fd N are added
   std::vector<std::string> daemon_environment;  // NAME=value, whole (allow-listed by the caller)
   std::chrono::milliseconds start_timeout{20000};
+  VisibleCards cards;                       // what requests call hip:0
   std::string client_name = "c++";
   std::string capture, capture_on;          // capture_files.hpp; empty: what KILN_CAPTURE and KILN_CAPTURE_ON say
   bool say_hello = true;                    // false: no hello and so no check of versions, for what any daemon must understand
@@ -46,6 +48,10 @@ struct LaunchOptions {
   std::chrono::milliseconds deadline{0};
 };
 using Progress = std::function<void(const protocol::Json&)>;
+
+// What `kiln` connects by: the socket that the environment names, and the daemon that is started when none answers there:
+// $KILN_DAEMON, else `kilnd` beside this program, else on $PATH, else none. Errors: of socket_path.
+Result<ConnectOptions> default_options();
 
 class Client {
  public:
@@ -105,8 +111,8 @@ class Client {
   bool started_ = false;
 };
 
-// The environment that an auto-started daemon gets: HOME, PATH, TMPDIR, LANG, XDG_*, KILN_* (its
-// paths absolute: the daemon's folder is /); nothing of *_VISIBLE_DEVICES or LD_*.
+// The environment that an auto-started daemon gets: HOME, PATH, TMPDIR, LANG, ROCM_PATH, XDG_*, KILN_* (its paths absolute:
+// the daemon's folder is /); nothing of *_VISIBLE_DEVICES or LD_*, since it serves others, too.
 std::vector<std::string> daemon_environment(const Environment& environment);
 
 }  // namespace kiln::client

@@ -86,6 +86,15 @@ class ConfigReader {
     out_.sources["group"] = "config.json";
     return ok();
   }
+  // An absolute path, or "" for none.
+  Status path(const char* name, LocatedPath& slot) {
+    const Fields fields(root_, "");
+    if (!fields.has(name)) return ok();
+    KILN_TRY(auto value, fields.text(name));
+    if (!value.empty() && !value.starts_with('/')) return fields.error(name, "an absolute path, or \"\" for none");
+    slot = {std::move(value), "config.json"};
+    return ok();
+  }
   Status limits() {
     const Fields fields(root_, "");
     if (!fields.has("limits")) return ok();
@@ -119,7 +128,7 @@ Status read_config_file(Configuration& out) {
   if (!root) return std::move(root).error().with("in " + out.config.path);
   const Fields fields(*root, "");
   auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "group", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
-                            "workers_max", "compile_deadline_ms", "limits"});
+                            "metrics_socket", "metrics_port", "workers_max", "compile_deadline_ms", "limits"});
   if (!known) return std::move(known).error().with("in " + out.config.path);
   ConfigReader reader(*root, out);
   auto read = [&]() -> Status {
@@ -133,6 +142,8 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
     KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
     KILN_CHECK(reader.number("idle_exit_s", out.idle_exit_s, 1, 1000000000));
+    KILN_CHECK(reader.path("metrics_socket", out.metrics_socket));
+    KILN_CHECK(reader.number("metrics_port", out.metrics_port, 0, 65535));
     KILN_CHECK(reader.number("workers_max", out.workers_max, 0, 1024));
     KILN_CHECK(reader.number("compile_deadline_ms", out.compile_deadline_ms, 1, 1000000000));
     return reader.limits();
@@ -248,6 +259,8 @@ Result<Configuration> load_configuration(const Environment& environment, const O
   const auto from_here = [&](const std::string& path) { return path.starts_with('/') ? path : environment.folder + "/" + path; };
   if (!overrides.socket.empty() && from_here(overrides.socket) != out.socket.path) out.socket = {from_here(overrides.socket), "flag --socket"};
   if (auto folder = cache_folder(environment)) out.cache = std::move(*folder);
+  const auto& at = out.socket.path;
+  out.metrics_socket = {(at.ends_with(".sock") ? at.substr(0, at.size() - 5) : at) + "-metrics.sock", "beside the socket"};
   if (!overrides.cache.empty()) out.cache = {from_here(overrides.cache), "flag --cache"};
   if (auto file = log_file(environment)) out.log = std::move(*file);
   if (auto file = config_file(environment)) out.config = std::move(*file);
@@ -330,6 +343,8 @@ Json configuration_json(const Configuration& c) {
   add("group", c.group);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);
+  place("metrics_socket", c.metrics_socket);
+  add("metrics_port", c.metrics_port);
   add("idle_exit_s", c.idle_exit_s);
   add("workers_max", c.workers_max);
   add("compile_deadline_ms", c.compile_deadline_ms);

@@ -30,6 +30,8 @@ struct Configuration {
   std::uint64_t cache_bytes_max = std::uint64_t(5) << 30, cache_entries_max = 100000;
   std::string group;                              // whose members may use the daemon; "": its own user and root alone
   std::optional<gid_t> group_id;
+  LocatedPath metrics_socket;                     // HTTP for Prometheus; path "": none
+  std::int64_t metrics_port = 0;                  // the same on 127.0.0.1; 0: none
   std::int64_t idle_exit_s = 300;                 // of an auto-started daemon
   std::int64_t workers_max = 0;                   // 0: cores
   std::int64_t compile_deadline_ms = 120000;

@@ -6,10 +6,12 @@
 #include <spdlog/sinks/rotating_file_sink.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
 #include <filesystem>
 #include <thread>
 
@@ -113,6 +115,45 @@ Result<Place> take_place(const Configuration& configuration, const Environment& 
   return place;
 }
 
+// Where metrics are served, for as long as this lives. What cannot be had is said in the log, and the daemon does without.
+class MetricsPlaces {
+ public:
+  MetricsPlaces(server::Server& server, const Configuration& configuration, spdlog::logger& log) : socket_(configuration.metrics_socket) {
+    if (!socket_.path.empty()) {
+      auto listener = server::listen_unix(socket_, lock_, configuration.group_id);
+      if (listener) server.serve_metrics(std::move(*listener), "");
+      else log.warn("no metrics: {}", one_line(listener.error().message));
+      if (!listener) socket_.path.clear();
+    }
+    if (configuration.metrics_port > 0) serve_tcp(server, configuration, log);
+  }
+  ~MetricsPlaces() {
+    if (!socket_.path.empty()) ::unlink(socket_.path.c_str());
+    if (!token_path_.empty()) ::unlink(token_path_.c_str());
+  }
+  MetricsPlaces(const MetricsPlaces&) = delete;
+
+ private:
+  // The token is this daemon's alone, in a file that its user alone can read.
+  void serve_tcp(server::Server& server, const Configuration& configuration, spdlog::logger& log) {
+    const auto port = static_cast<std::uint16_t>(configuration.metrics_port);
+    auto listener = server::listen_loopback(port);
+    std::array<std::uint8_t, 24> random{};
+    if (::getrandom(random.data(), random.size(), 0) != ssize_t(random.size())) return;
+    const auto token = to_hex(ByteView(random));
+    const auto path = configuration.socket.path + ".token";
+    const auto written = listener ? write_file(path, view(token + "\n")) : Status(listener.error());
+    if (!written) return log.warn("no metrics on 127.0.0.1:{}: {}", port, one_line(written.error().message));
+    token_path_ = path;
+    server.serve_metrics(std::move(*listener), token);
+    log.info("metrics on http://127.0.0.1:{}/metrics, for who bears the token in {}", port, path);
+  }
+
+  LocatedPath socket_;
+  UniqueFd lock_;
+  std::string token_path_;
+};
+
 // Who is told how the daemon does.
 struct Watchers {
   Readiness& ready;
@@ -152,6 +193,7 @@ int serve(const DaemonOptions& options, const Configuration& configuration, Plac
   service_options.server_stats = [&server] { return server->stats(); };
   auto service = service::Service::create(std::move(service_options), *session);
   server->set_service(*service);
+  const MetricsPlaces metrics(*server, configuration, *log);
   SignalWatch signals(*server, log);
   const auto stats = (*session)->stats().store;
   log->info("serving {}{} (cache {}{})", place.path, place.passed ? ", a socket that was passed" : "", stats.path.empty() ? "none" : stats.path,

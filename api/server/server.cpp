@@ -4,7 +4,9 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <arpa/inet.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +20,8 @@
 
 #include "api/protocol/message.hpp"
 #include "api/server/connection.hpp"
+#include "api/server/metrics_endpoint.hpp"
+#include "api/service/metrics.hpp"
 
 namespace kiln::server {
 namespace {
@@ -53,9 +57,23 @@ class AsioServer final : public Server, public ConnectionOwner {
 
   void set_service(service::Service& service) override { service_ = &service; }
 
+  void serve_metrics(UniqueFd listener, const std::string& token) override {
+    MetricsOptions metrics;
+    metrics.text = [this] { return service_->metrics(); };
+    metrics.content_type = service::metrics_content_type;
+    metrics.token = token;
+    sockaddr_in address{};
+    socklen_t size = sizeof address;
+    ::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size);
+    if (address.sin_family == AF_INET) metrics.host = "127.0.0.1:" + std::to_string(ntohs(address.sin_port));
+    else metrics.admit = [this](int socket) { return admits(socket).has_value(); };
+    metrics_.push_back(MetricsEndpoint::create(io_, std::move(listener), std::move(metrics)));
+  }
+
   void run() override {
     reserve_records();
     accept_next();
+    for (const auto& endpoint : metrics_) endpoint->start();
     arm_idle();
     io_.run();
   }
@@ -112,21 +130,29 @@ class AsioServer final : public Server, public ConnectionOwner {
     retry_timer_.async_wait([this](const boost::system::error_code& cancelled) { if (!cancelled) accept_next(); });
   }
 
-  void admit(Connection::Socket socket) {
+  // Who is at the other end, if that one is served; else what is told of it.
+  tl::expected<service::Peer, std::string> admits(int socket) const {
     ucred peer{};
     socklen_t size = sizeof peer;
-    const bool known = ::getsockopt(socket.native_handle(), SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
+    const bool known = ::getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0;
     const bool administrator = known && administers(peer);
-    if (!administrator && !(known && options_.group && has_group(socket.native_handle(), peer, *options_.group))) {
+    if (administrator || (known && options_.group && has_group(socket, peer, *options_.group)))
+      return service::Peer{peer.pid, peer.uid, administrator};
+    return tl::make_unexpected("uid " + std::to_string(peer.uid) + " is not ours" +
+                               (options_.group ? " and not of group " + std::to_string(*options_.group) : ""));
+  }
+
+  void admit(Connection::Socket socket) {
+    const auto peer = admits(socket.native_handle());
+    if (!peer) {
       ++connections_refused_;
       service::empty_connection(socket.native_handle());
-      return log("connection refused: uid " + std::to_string(peer.uid) + " is not ours" +
-                 (options_.group ? " and not of group " + std::to_string(*options_.group) : ""));
+      return log("connection refused: " + peer.error());
     }
     if (connections_.size() >= options_.limits.connections_max) return refuse_full(socket);
     full_ = false;
     const auto id = ++next_id_;
-    auto connection = std::make_shared<Connection>(std::move(socket), id, service::Peer{peer.pid, peer.uid, administrator},
+    auto connection = std::make_shared<Connection>(std::move(socket), id, *peer,
                                                    options_.limits, *service_, *this);
     connections_.emplace(id, connection);
     connections_now_ = connections_.size();
@@ -179,6 +205,7 @@ class AsioServer final : public Server, public ConnectionOwner {
   void begin_stop(int grace_ms) {
     boost::system::error_code ignored;
     acceptor_.close(ignored);
+    for (const auto& endpoint : metrics_) endpoint->stop();
     idle_timer_.cancel();
     service_->drain();
     finish_if_idle();
@@ -225,6 +252,7 @@ class AsioServer final : public Server, public ConnectionOwner {
   asio::io_context io_{1};
   asio::steady_timer idle_timer_, grace_timer_, retry_timer_, crowd_timer_;
   asio::local::stream_protocol::acceptor acceptor_;
+  std::vector<std::unique_ptr<MetricsEndpoint>> metrics_;
   UniqueFd spare_;
   service::Service* service_ = nullptr;
   std::unordered_map<service::ConnectionId, std::shared_ptr<Connection>> connections_;
@@ -269,6 +297,20 @@ Result<UniqueFd> listen_unix(const LocatedPath& located, UniqueFd& lock, std::op
   if (group && ::lchown(path.c_str(), uid_t(-1), *group) != 0)
     return errno_error(errno, "give " + path + " to group " + std::to_string(*group));
   if (::listen(listener.get(), 512) != 0) return errno_error(errno, "listen on " + path);
+  return listener;
+}
+
+Result<UniqueFd> listen_loopback(std::uint16_t port) {
+  UniqueFd listener(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
+  if (!listener) return errno_error(errno, "socket");
+  const int on = 1;
+  ::setsockopt(listener.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  if (::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0 || ::listen(listener.get(), 16) != 0)
+    return errno_error(errno, "listen on 127.0.0.1:" + std::to_string(port));
   return listener;
 }
 

@@ -29,6 +29,9 @@ class Server {
   // Takes a listening Unix stream socket.
   static std::unique_ptr<Server> create(ServerOptions options, UniqueFd listener);
   virtual void set_service(service::Service& service) = 0;   // before run; must outlive it
+  // Before run, after set_service: HTTP on a listening socket. On a Unix socket whoever may use the daemon is served; on
+  // one of TCP, who bears the token.
+  virtual void serve_metrics(UniqueFd listener, const std::string& token) = 0;
   // Serves until stop(); then no new connections, running calls get `grace_ms`, then are cancelled.
   virtual void run() = 0;
   // From any thread and from a signal watcher; idempotent.
@@ -39,5 +42,8 @@ class Server {
 // Binds the path: folder 0700 and ours (prepare_socket_folder), or 0750 and the group's (prepare_group_folder), a lock
 // held for life, a stale socket removed. `lock` receives the lock's descriptor. Another live daemon: busy.
 Result<UniqueFd> listen_unix(const LocatedPath& path, UniqueFd& lock, std::optional<gid_t> group = std::nullopt);
+
+// A listening socket of 127.0.0.1. Errors: busy, permission_denied.
+Result<UniqueFd> listen_loopback(std::uint16_t port);
 
 }  // namespace kiln::server

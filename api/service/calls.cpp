@@ -66,6 +66,7 @@ void ActiveCall::log_answer(const Reply& reply) const {
 void ActiveCall::answer(Reply reply) {
   if (answered_.exchange(true)) return;
   log_answer(reply);
+  state.times.add(method, age_ms());
   if (const auto entry = deadline_entry_.load()) state.deadlines.remove(entry);
   call.fds.clear();   // the call may be held for long: by a launch that runs on, by a stream's order
   {

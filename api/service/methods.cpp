@@ -118,6 +118,7 @@ std::vector<MethodInfo> make_methods() {
       {"device.list", "devices and what they are", false, long_work, device_list,
        {{"device", "string", false, "this one alone, by any of its names"}}},
       {"engine.stats", "counters of the daemon", false, at_once, engine_stats, {}},
+      {"engine.metrics", "the counters as Prometheus text", false, at_once, engine_metrics, {}},
       {"engine.connections", "who is connected, what they hold, and what runs for them", false, short_work, engine_connections, {}},
   };
 }

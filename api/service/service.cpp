@@ -200,6 +200,7 @@ class ServiceImpl final : public Service {
       const auto number = state_.call_next++;
       const auto token = call.cancel;
       active = std::make_shared<ActiveCall>(state_, std::move(call), it->second, number);
+      active->method = method;
       connection.calls.emplace(number, RunningCall{active, token, false, nullptr});
       if (!id.empty()) id_in_use = !connection.call_ids.emplace(id, number).second;
     }
@@ -236,6 +237,8 @@ class ServiceImpl final : public Service {
       for (const auto& [name, stream] : connection->streams) running += stream.running.size();
     return running;
   }
+
+  std::string metrics() override { return metrics_text(state_); }
 
   void drain() override {
     std::lock_guard lock(state_.mutex);

@@ -79,6 +79,8 @@ class Service {
   virtual void cancel(ConnectionId connection, const protocol::Json& id) = 0;
   // Calls without an answer, and launches that go on after theirs.
   virtual std::uint64_t calls_running() = 0;
+  // The counters as Prometheus text (metrics.hpp).
+  virtual std::string metrics() = 0;
   // No new work from now on (answered with busy, retryable); running calls go on. cancel_all ends them.
   virtual void drain() = 0;
   virtual void cancel_all() = 0;

@@ -18,6 +18,7 @@
 #include "api/service/buffers.hpp"
 #include "api/service/capture.hpp"
 #include "api/service/card_events.hpp"
+#include "api/service/metrics.hpp"
 #include "api/service/programs.hpp"
 #include "api/service/service.hpp"
 
@@ -174,6 +175,7 @@ struct ServiceState {
   };
   std::unordered_map<std::string, Memo> hits;  // answers to compile requests that named a known program
 
+  RequestTimes times;                          // takes no lock
   DeadlineWatch deadlines;
   // Last: their jobs use the rest. What may take seconds has threads of its own, so that launches never wait for it.
   ThreadPool interpretations{4};               // kernel.verify: copies of its tensors and the interpreter's runs
@@ -218,6 +220,7 @@ struct ActiveCall {
   Call call;
   ConnectionPtr connection;
   const std::uint64_t number;   // within the service
+  const MethodInfo* method = nullptr;  // null: there is none of that name
   protocol::Fields fields;
 
  private:
@@ -331,6 +334,8 @@ void program_list(const CallPtr& call);
 void program_show(const CallPtr& call);
 void device_list(const CallPtr& call);
 void engine_stats(const CallPtr& call);
+// metrics.cpp
+void engine_metrics(const CallPtr& call);
 // connection_methods.cpp
 void engine_connections(const CallPtr& call);
 // What the request is about, in words for people: "gemm for gfx942".

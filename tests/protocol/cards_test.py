@@ -4,12 +4,13 @@ stands where AMD's would be, with two cards; and a machine that has none."""
 import ctypes
 import json
 import os
+import subprocess
 import sys
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from hip import LIBRARY
-from service import Service
+from service import ROOT, Service
 
 NAMES = ("libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5")
 RUN = ("run", "softmax", "--set", "M=4", "N=64", "--check", "--device")
@@ -84,6 +85,33 @@ class Cards(unittest.TestCase):
                 self.assertEqual(loaded["device"], "hip:1")
                 listed = connection.call("device.list", {"device": name})["result"]["devices"]
                 self.assertEqual([d["name"] for d in listed], ["hip:1"])
+
+    def test_which_cards_a_client_is_shown_is_the_clients(self):
+        first, second = (card["uuid"] for card in self.cards(self.connect()))
+        cases = (({"HIP_VISIBLE_DEVICES": "1"}, ["gfx90a"]), ({"HIP_VISIBLE_DEVICES": "1, 0"}, ["gfx90a", "gfx942"]),
+                 ({"ROCR_VISIBLE_DEVICES": second}, ["gfx90a"]), ({"ROCR_VISIBLE_DEVICES": "1,0", "HIP_VISIBLE_DEVICES": "1"}, ["gfx942"]),
+                 ({"CUDA_VISIBLE_DEVICES": "0,-1,1"}, ["gfx942"]), ({"HIP_VISIBLE_DEVICES": first, "CUDA_VISIBLE_DEVICES": "1"}, ["gfx942"]),
+                 ({"HIP_VISIBLE_DEVICES": ""}, []))
+        script = "import sys, kiln; print(kiln.connect(sys.argv[1], auto_start=False).connection.call('device.list', {'device': sys.argv[2]})" \
+                 "[0]['devices'][0]['target'].split(':')[0])"
+        for variables, targets in cases:
+            with self.subTest(variables):
+                environment = dict(self.service.environment, PYTHONPATH=os.path.join(ROOT, "api", "python"), **variables)
+                for number, target in enumerate(targets):
+                    device = "hip:%d" % number
+                    asked = subprocess.run([sys.executable, "-c", script, self.service.socket, device], env=environment, capture_output=True, text=True)
+                    self.assertEqual(asked.stdout, target + "\n", asked.stderr)
+                    self.service.environment, own = environment, self.service.environment
+                    report = json.loads(self.service.kiln("--json", *RUN, device, check=0).stdout)
+                    self.assertEqual(report["target"].split(":")[0], target)
+                    self.service.environment = own
+                beyond = "hip:%d" % len(targets)
+                said = "shows this process %d cards: there is no %s" % (len(targets), beyond)
+                asked = subprocess.run([sys.executable, "-c", script, self.service.socket, beyond], env=environment, capture_output=True, text=True)
+                self.assertIn(said, asked.stderr)
+                self.service.environment, own = environment, self.service.environment
+                self.assertIn(said, self.service.kiln(*RUN, beyond, check=1).stderr)
+                self.service.environment = own
 
     def test_a_name_of_none_is_refused_with_what_there_is(self):
         connection = self.connect()

@@ -9,6 +9,9 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 from service import ROOT, ServiceCase
 
+sys.path.insert(0, os.path.join(ROOT, "tests", "promises"))
+from breaks import BREAKS
+
 TESTS = os.path.join(ROOT, "tests")
 
 
@@ -32,14 +35,29 @@ class Table(unittest.TestCase):
         body = re.search(r"^class %s\(.*?(?=^class |\Z)" % kind, text_of(paths[0]), re.M | re.S) if len(paths) == 1 else None
         return bool(body and re.search(r"^    def %s\(" % test, body.group(), re.M))
 
-    def test_every_promise_names_tests_that_are_there(self):
-        compiled = self.compiled()
-        rows = [line for line in text_of(os.path.join(TESTS, "PROMISES.md")).splitlines()
+    def rows(self):
+        """{promise: names of its tests}."""
+        rows = [line.split("|") for line in text_of(os.path.join(TESTS, "PROMISES.md")).splitlines()
                 if line.startswith("| ") and not line.startswith(("| promise", "|---"))]
         self.assertGreater(len(rows), 25)
-        for row in rows:
-            names = re.findall(r"`([^` ]+)`", row.split("|")[2])
-            self.assertTrue(names, row)
+        return {row[1].strip(): re.findall(r"`([^` ]+)`", row[2]) for row in rows}
+
+    def test_every_promise_can_be_broken_for_each_of_its_tests(self):
+        rows = self.rows()
+        heard = {promise: set() for promise in rows}
+        for broken in BREAKS:
+            promises = [promise for promise in rows if promise.startswith(broken.promise)]
+            self.assertEqual(len(promises), 1, broken.promise)
+            heard[promises[0]] |= set(broken.tests)
+            for name, old, new in broken.edits:
+                self.assertEqual(text_of(os.path.join(ROOT, name)).count(old), 1, (broken.promise, name, old))
+                self.assertNotEqual(old, new)
+        self.assertEqual(heard, {promise: set(names) for promise, names in rows.items()})
+
+    def test_every_promise_names_tests_that_are_there(self):
+        compiled = self.compiled()
+        for promise, names in self.rows().items():
+            self.assertTrue(names, promise)
             for name in names:
                 if "/" in name:
                     self.assertTrue(os.path.exists(os.path.join(TESTS, name)), name)

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from typing import Any, Callable, Dict, Iterator, List, Optional, Sequence, Set, Tuple
 
     from ._capture import Captures
+    from ._visible_cards import VisibleCards
 
     Progress = Callable[[Dict[str, Any]], None]
 
@@ -24,12 +25,14 @@ PROTOCOL = "1.0"
 _RESTART_S = 20.0  # a daemon that is just ending holds its place until it is gone
 _INT_BYTES = struct.calcsize("i")
 
+_VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")  # which cards hip:0, hip:1 … are
+
 # Requests that change nothing when they happen twice: sent again when the daemon died before it answered. The loss of any
 # other one is told, because whether it happened is not known.
 _REPEATABLE = frozenset((
     "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
     "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.list", "cache.stats", "cache.list",
-    "cache.verify", "cache.evict", "device.list", "engine.stats"))
+    "cache.verify", "cache.evict", "device.list", "engine.stats", "engine.connections", "engine.metrics"))
 
 
 def _wire(value: Any) -> Any:
@@ -134,6 +137,11 @@ class Connection:
             from ._capture import Captures
 
             self._captures = Captures(os.environ["KILN_CAPTURE"], os.environ.get("KILN_CAPTURE_ON", ""))
+        self._visible: Optional[VisibleCards] = None
+        if any(name in os.environ for name in _VISIBLE):
+            from ._visible_cards import VisibleCards
+
+            self._visible = VisibleCards(os.environ)
         self._open()
         _connections.add(self)
 
@@ -311,6 +319,8 @@ class Connection:
                   progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:
         """One request on the present socket. Without a whole answer to it (an error is one) the socket is closed."""
         self._sent = False
+        if self._visible is not None:
+            params = self._visible.named(params)
         self._id += 1
         request: Dict[str, Any] = {"jsonrpc": "2.0", "id": self._id, "method": method, "params": params}
         if fds:

@@ -31,15 +31,17 @@ def absolute_arguments(arguments: Sequence[str]) -> List[str]:
 
 
 def find_daemon() -> Optional[str]:
-    """``kilnd``: ``$KILN_DAEMON``, in this package (``native/bin``), in its checkout (``build/bin``), or on ``PATH``."""
+    """``kilnd``: ``$KILN_DAEMON``, in this package (``native/bin``), in its checkout (``build/bin``) or
+    installed tree, or on ``PATH``."""
     named = os.environ.get("KILN_DAEMON", "")
     return os.path.abspath(named) if named and os.access(named, os.X_OK) else find_program("kilnd")
 
 
 def find_program(name: str) -> Optional[str]:
-    """One of Kiln's programs: in this package, in its checkout, or on ``PATH``; None where there is none."""
+    """One of Kiln's programs: in this package, in its checkout or installed tree, or on ``PATH``; None where there is none."""
     here = os.path.dirname(os.path.abspath(__file__))
-    for folder in (os.path.join(here, "native", "bin"), os.path.join(here, "..", "..", "..", "build", "bin")):
+    for folder in (os.path.join(here, "native", "bin"), os.path.join(here, "..", "..", "..", "build", "bin"),
+                   os.path.join(here, "..", "..", "..", "..", "bin")):
         path = os.path.join(folder, name)
         if os.access(path, os.X_OK):
             return os.path.abspath(path)
@@ -60,7 +62,7 @@ def run_program() -> None:
 
 def daemon_environment() -> Dict[str, str]:
     """What a started daemon gets of our environment."""
-    keep = {"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME"}
+    keep = {"HOME", "PATH", "TMPDIR", "LANG", "LC_ALL", "USER", "LOGNAME", "ROCM_PATH", "HIP_PATH", "HSA_OVERRIDE_GFX_VERSION", "HSA_XNACK"}
     kept = {k: v for k, v in os.environ.items() if k in keep or k.startswith(("KILN_", "XDG_"))}
     for name in _PATH_VARIABLES:
         if kept.get(name):

@@ -199,14 +199,15 @@ TEST_F(ClientTest, WithoutAutoStartItSaysSo) {
 }
 
 TEST(DaemonEnvironment, ItsPathsAreAbsolute) {
-  const auto values = std::vector<std::string>{"KILN_SOCKET=run/s", "KILN_CACHE_DIR=c", "LD_PRELOAD=x", "HOME=/h", "KILN_WORKER_HIP=w"};
+  const auto values = std::vector<std::string>{"KILN_SOCKET=run/s", "KILN_CACHE_DIR=c", "LD_PRELOAD=x", "LD_LIBRARY_PATH=/x",
+                                               "HIP_VISIBLE_DEVICES=1", "HSA_ENABLE_IPC_MODE_LEGACY=1", "ROCM_PATH=/r", "HOME=/h", "KILN_WORKER_HIP=w"};
   Environment environment = read_environment([&](const char* name) -> const char* {
     for (const auto& v : values) if (v.rfind(std::string(name) + "=", 0) == 0) return v.c_str() + std::strlen(name) + 1;
     return nullptr;
   }, 1, "/here");
   environment.all = values;
   EXPECT_EQ(daemon_environment(environment),
-            (std::vector<std::string>{"KILN_SOCKET=/here/run/s", "KILN_CACHE_DIR=/here/c", "HOME=/h", "KILN_WORKER_HIP=w"}));
+            (std::vector<std::string>{"KILN_SOCKET=/here/run/s", "KILN_CACHE_DIR=/here/c", "ROCM_PATH=/r", "HOME=/h", "KILN_WORKER_HIP=w"}));
 }
 
 // Memory of one daemon's emulated card in the other daemon's launches: neither is this process's.

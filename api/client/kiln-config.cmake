@@ -1,0 +1,6 @@
+include(CMakeFindDependencyMacro)
+find_dependency(Threads)
+find_dependency(nlohmann_json)
+find_dependency(tl-expected)
+include("${CMAKE_CURRENT_LIST_DIR}/kiln-targets.cmake")
+target_link_libraries(kiln::client INTERFACE nlohmann_json::nlohmann_json tl::expected)
