@@ -36,3 +36,23 @@ if(KILN_NIGHTLY)
   kiln_script(nightly.kills tests/soak/kills.py --kills 200 --seed ${KILN_NIGHTLY_SEED})
   set_tests_properties(nightly.kills PROPERTIES LABELS nightly TIMEOUT 3600)
 endif()
+
+# What reads strangers' bytes, under sanitizers and fuzzed: programs of a tree that tests/run.sh builds (preset `readers`).
+set(KILN_READERS ${CMAKE_SOURCE_DIR}/build/readers)
+# kiln_reader_test(name program command...): skipped where the tree is not built.
+function(kiln_reader_test name program)
+  add_test(NAME ${name} COMMAND sh -c "test -x ${program} || exit 77; exec \"$@\"" sh ${ARGN})
+  set_tests_properties(${name} PROPERTIES TIMEOUT 300 SKIP_RETURN_CODE 77)
+endfunction()
+foreach(test unit_base unit_tile unit_protocol unit_cache)
+  kiln_reader_test(sanitized.${test} ${KILN_READERS}/tests/${test} ${KILN_READERS}/tests/${test} --gtest_brief=1)
+endforeach()
+set(fuzz ${CMAKE_SOURCE_DIR}/tests/fuzz/readers/fuzz.py --programs ${KILN_READERS}/fuzz)
+foreach(target lines program expression entry)
+  kiln_reader_test(fuzz.${target} ${KILN_READERS}/fuzz/${target}_fuzz ${KILN_PYTHON} ${fuzz} ${target} --seconds 5)
+  if(KILN_NIGHTLY)
+    kiln_reader_test(nightly.fuzz.${target} ${KILN_READERS}/fuzz/${target}_fuzz ${KILN_PYTHON} ${fuzz} ${target} --seconds 900
+                     --seed ${KILN_NIGHTLY_SEED} --corpus ${KILN_READERS}/corpus/${target})
+    set_tests_properties(nightly.fuzz.${target} PROPERTIES LABELS nightly TIMEOUT 1800)
+  endif()
+endforeach()

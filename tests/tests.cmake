@@ -16,12 +16,12 @@ function(kiln_test name folder)
   target_compile_definitions(${name} PRIVATE KILN_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
                              KILN_BIN_DIR="${CMAKE_BINARY_DIR}/bin" KILN_TEST_DIR="${CMAKE_BINARY_DIR}/tests")
   # g++ 12 sees overflows in std::string's own code where constants are appended.
-  target_compile_options(${name} PRIVATE -Wno-array-bounds -Wno-stringop-overflow -Wno-restrict)
+  target_compile_options(${name} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-restrict>)
   target_compile_options(${name} PRIVATE -O1)  # a quarter of their compile time; what they test is built as it is shipped
   kiln_precompile(${name} unit_base <gtest/gtest.h> <functional> <map> <memory> <string> <vector>)
   gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 300)
   get_property(programs GLOBAL PROPERTY KILN_PROGRAMS)
-  if(programs AND NOT KILN_TEST_WITHOUT_PROGRAMS)
+  if(programs AND NOT KILN_TEST_WITHOUT_PROGRAMS AND NOT KILN_FUZZ)
     add_dependencies(${name} ${programs})
   endif()
 endfunction()
@@ -171,3 +171,22 @@ endif()
 # Where `kiln bench` finds the scripts of its areas.
 file(CREATE_LINK ${CMAKE_SOURCE_DIR}/tests/bench ${CMAKE_BINARY_DIR}/share/kiln/bench SYMBOLIC)
 include(${CMAKE_SOURCE_DIR}/tests/scripts.cmake OPTIONAL)
+
+# The fuzz targets: what strangers' bytes come to first.
+if(KILN_FUZZ)
+  # kiln_fuzz(name DEPS...)
+  function(kiln_fuzz name)
+    add_executable(${name}_fuzz ${CMAKE_SOURCE_DIR}/tests/fuzz/readers/${name}_fuzz.cpp)
+    set_target_properties(${name}_fuzz PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/fuzz)
+    target_include_directories(${name}_fuzz PRIVATE ${CMAKE_SOURCE_DIR})
+    target_link_libraries(${name}_fuzz PRIVATE ${ARGN})
+    target_link_options(${name}_fuzz PRIVATE -fsanitize=fuzzer)
+    add_dependencies(readers ${name}_fuzz)
+  endfunction()
+  # What the sanitized tree is built for, all in all.
+  add_custom_target(readers DEPENDS unit_base unit_tile unit_protocol unit_cache)
+  kiln_fuzz(lines api_protocol)
+  kiln_fuzz(program engine_specialize)
+  kiln_fuzz(expression engine_ir)
+  kiln_fuzz(entry cache)
+endif()

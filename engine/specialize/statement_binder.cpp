@@ -144,8 +144,9 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Gemm& gemm, bound::Body
     value = known.value_or(false);
     return known.has_value();
   };
-  const bool flags = flag(gemm.transpose_a, bound.transpose_a) & flag(gemm.transpose_b, bound.transpose_b) &
-                     flag(gemm.clear, bound.clear);
+  const bool known_a = flag(gemm.transpose_a, bound.transpose_a);  // each, for its mistakes
+  const bool known_b = flag(gemm.transpose_b, bound.transpose_b);
+  const bool flags = flag(gemm.clear, bound.clear) && known_a && known_b;
   if (cs) cs->written = true;
   if (!as || !bs || !cs || !flags || as->failed || bs->failed || cs->failed) return;
   for (const TileState* state : {as, bs, cs})

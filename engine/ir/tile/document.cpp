@@ -176,6 +176,13 @@ class TreeBuilder {
 
 }  // namespace
 
+JsonNode::JsonNode() = default;
+JsonNode::JsonNode(const JsonNode&) = default;
+JsonNode::JsonNode(JsonNode&&) noexcept = default;
+JsonNode& JsonNode::operator=(const JsonNode&) = default;
+JsonNode& JsonNode::operator=(JsonNode&&) noexcept = default;
+JsonNode::~JsonNode() = default;
+
 const JsonNode* JsonNode::find(std::string_view name) const {
   for (const auto& [key, value] : fields)
     if (key == name) return &value;

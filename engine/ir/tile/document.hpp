@@ -13,6 +13,14 @@
 namespace kiln::tile {
 
 struct JsonNode {
+  // Defined where the type is complete: it is part of its own fields.
+  JsonNode();
+  JsonNode(const JsonNode&);
+  JsonNode(JsonNode&&) noexcept;
+  JsonNode& operator=(const JsonNode&);
+  JsonNode& operator=(JsonNode&&) noexcept;
+  ~JsonNode();
+
   enum class Kind : std::uint8_t { null, boolean, integer, real, string, array, object } kind = Kind::null;
   bool boolean = false;
   bool in_range = true;  // integer: false when it does not fit in 64 bits signed; `text` has the digits
