@@ -20,6 +20,13 @@ const std::vector<BuiltInCase>& cases() {
           {"D", "128"}}},
       {"softmax", "33x1000", {{"M", "33"}, {"N", "1000"}, {"dtype", "f16"}}},
       {"rmsnorm", "33x1000", {{"M", "33"}, {"N", "1000"}}},
+      {"layernorm", "33x1000", {{"M", "33"}, {"N", "1000"}}},
+      {"elementwise", "relu_add_row", {{"M", "33"}, {"N", "1000"}, {"activation", "relu"}, {"combine", "add"},
+          {"combine_first", "true"}, {"row", "true"}}},
+      {"transpose", "256x192_f16", {{"M", "256"}, {"N", "192"}, {"dtype", "f16"}}},
+      {"transpose", "130x99_i8", {{"M", "130"}, {"N", "99"}, {"dtype", "i8"}}},
+      {"reduce", "rows_33x1000", {{"M", "33"}, {"N", "1000"}}},
+      {"reduce", "columns_130x99", {{"M", "130"}, {"N", "99"}, {"axis", "first"}, {"kind", "mean"}}},
   };
   return list;
 }

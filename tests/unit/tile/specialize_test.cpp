@@ -462,7 +462,17 @@ TEST(Builtins, EveryVariantBindsForEveryTarget) {
               bindings.set["bias"] = flags & 1 ? "true" : "false";
               if (dtype != "i8") bindings.set["activation"] = flags & 2 ? "gelu" : "none";
             }
-            if (name == "rmsnorm") bindings.set["custom_eps"] = flags & 1 ? "true" : "false";
+            if (name == "rmsnorm" || name == "layernorm") bindings.set["custom_eps"] = flags & 1 ? "true" : "false";
+            if (name == "layernorm") bindings.set["bias"] = flags & 2 ? "true" : "false";
+            if (name == "reduce") {
+              bindings.set["axis"] = flags & 1 ? "first" : "last";
+              bindings.set["kind"] = flags & 2 ? "mean" : "maximum";
+            }
+            if (name == "elementwise") {
+              bindings.set["activation"] = flags & 1 ? "silu" : "gelu_tanh";
+              bindings.set["combine"] = flags & 2 ? "mul" : "none";
+              bindings.set["scaled"] = bindings.set["row"] = flags & 1 ? "true" : "false";
+            }
             const auto bound = bind(*program, bindings, target);
             ASSERT_TRUE(bound) << name << " " << target << " " << dtype << " " << size << "\n"
                                << to_text(bound.error());
@@ -474,7 +484,7 @@ TEST(Builtins, EveryVariantBindsForEveryTarget) {
       }
     }
   }
-  EXPECT_EQ(count, 6 * 5 * 4 * (4 + 3 + 3 + 3));
+  EXPECT_EQ(count, 6 * 5 * 4 * (4 + 3 + 3 + 3 + 3 + 3 + 3 + 4));
 }
 
 }  // namespace
