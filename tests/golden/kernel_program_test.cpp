@@ -14,6 +14,8 @@ const std::vector<BuiltInCase>& cases() {
           {"transpose_a", "true"}, {"bias", "true"}, {"activation", "gelu"}}},
       {"gemm", "nn_f32_odd", {{"M", "300"}, {"N", "257"}, {"K", "129"}, {"dtype", "f32"}}},
       {"gemm", "nt_i8", {{"M", "1024"}, {"N", "1024"}, {"K", "1024"}, {"dtype", "i8"}, {"transpose_b", "true"}}},
+      {"gemm", "nt_f8e4m3fnuz", {{"M", "1024"}, {"N", "1024"}, {"K", "1024"}, {"dtype", "f8e4m3fnuz"},
+          {"transpose_b", "true"}}},
       {"flash_attention", "causal_512x64", {{"B", "2"}, {"H", "4"}, {"HKV", "4"}, {"S", "512"}, {"SK", "512"},
           {"D", "64"}, {"causal", "true"}}},
       {"flash_attention", "grouped_4096x128", {{"B", "1"}, {"H", "8"}, {"HKV", "2"}, {"S", "4096"}, {"SK", "4096"},

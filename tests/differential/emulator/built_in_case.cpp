@@ -22,7 +22,7 @@ void set_gemm(Choice& choice, BuiltInCase& one) {
   std::uint32_t m = choice.in(extents), n = choice.in(extents), k = choice.in(extents);
   if (choice.one_in(4)) k *= 3;
   set["M"] = text_of(m), set["N"] = text_of(n), set["K"] = text_of(k);
-  set["dtype"] = choice.of<std::string>({"f32", "f16", "bf16", "i8"});
+  set["dtype"] = choice.of<std::string>({"f32", "f16", "bf16", "i8", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2"});
   set["transpose_a"] = yes_or_no(choice), set["transpose_b"] = yes_or_no(choice), set["bias"] = yes_or_no(choice);
   if (set["dtype"] != "i8" && choice.one_in(3)) set["out_dtype"] = choice.of<std::string>({"f32", "f16", "bf16"});
   if (one.inputs == Inputs::normal && set["dtype"] != "i8" && choice.one_in(3)) set["activation"] = "gelu";
