@@ -39,7 +39,7 @@ std::vector<Case> all_cases() {
   std::vector<Case> cases;
   const auto add = [&](const std::string& program, std::vector<std::string> set, const std::string& dtype) {
     set.push_back("dtype=" + dtype);
-    cases.push_back({program, std::move(set), dtype == "i8"});
+    cases.push_back({program, std::move(set), dtype == "i8" || program == "transpose"});
   };
   for (const char* dtype : {"f16", "bf16", "f32", "i8"})
     for (const auto& size : {std::vector<std::string>{"M=64", "N=64", "K=64"}, {"M=300", "N=257", "K=129"}, {"M=512", "N=512", "K=512"}})
@@ -53,6 +53,12 @@ std::vector<Case> all_cases() {
       add(program, {"M=33", "N=1000"}, dtype);
       add(program, {"M=256", "N=4096"}, dtype);
     }
+  add("layernorm", {"M=33", "N=1000"}, "f16");
+  add("layernorm", {"M=256", "N=4096"}, "f32");
+  add("elementwise", {"M=33", "N=1000", "activation=silu", "combine=mul"}, "f16");
+  add("transpose", {"M=1000", "N=515"}, "f32");
+  add("transpose", {"M=256", "N=512"}, "i8");
+  add("reduce", {"M=1000", "N=257", "axis=first", "kind=mean"}, "f16");
   return cases;
 }
 

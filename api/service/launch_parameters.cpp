@@ -6,6 +6,7 @@
 #include "api/service/launch_job.hpp"
 #include "engine/base/half.hpp"
 #include "engine/ir/bound/symbols.hpp"
+#include "engine/ir/float8.hpp"
 
 namespace kiln::service {
 
@@ -37,6 +38,8 @@ Result<Bytes> scalar_bytes(const Json& value, DType type, const Error& mistake) 
     const auto half = type == DType::f16 ? f64_to_f16(real) : f64_to_bf16(real);
     writer.u8(std::uint8_t(half & 255));
     writer.u8(std::uint8_t(half >> 8));
+  } else if (const auto format = float8_format(type)) {
+    writer.u8(f64_to_f8(*format, real));
   } else return mistake;
   return writer.take();
 }

@@ -5,6 +5,7 @@
 
 #include "engine/base/half.hpp"
 #include "engine/capture/capture.hpp"
+#include "engine/ir/float8.hpp"
 
 namespace kiln::capture {
 namespace {
@@ -16,6 +17,10 @@ void store(DType type, double value, std::uint8_t* at) {
     case DType::f16: { const auto v = f64_to_f16(value); std::memcpy(at, &v, 2); return; }
     case DType::bf16: { const auto v = f64_to_bf16(value); std::memcpy(at, &v, 2); return; }
     default: {
+      if (const auto format = float8_format(type)) {
+        *at = f64_to_f8(*format, value);
+        return;
+      }
       const std::int64_t v = std::llrint(value);
       std::memcpy(at, &v, std::size_t(dtype_bytes(type)));
     }

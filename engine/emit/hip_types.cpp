@@ -5,6 +5,7 @@
 
 #include "engine/base/half.hpp"
 #include "engine/emit/hip_context.hpp"
+#include "engine/ir/float8.hpp"
 
 namespace kiln::emit::hip {
 namespace {
@@ -23,6 +24,8 @@ std::string hex_float(double value, const char* suffix) {
 
 std::string real_literal(DType type, double value) {
   if (type == DType::bf16) return "bf16(" + std::to_string(f64_to_bf16(value)) + "u)";
+  if (const auto format = float8_format(type))
+    return type_name(type) + "(" + std::to_string(f64_to_f8(*format, value)) + "u)";
   const std::string name = type_name(type);
   if (std::isnan(value)) return "not_a_number<" + name + ">()";
   std::string text = std::isinf(value) ? (value < 0 ? "(-__builtin_inff())" : "__builtin_inff()")
@@ -181,6 +184,8 @@ std::string literal(DType type, std::int64_t integer, double real) {
 std::string converted(const std::string& text, DType from, DType to) {
   if (from == to) return text;
   if (from == DType::bf16) return converted("from_bf16(" + text + ")", DType::f32, to);
+  if (float8_format(from) && to == DType::bf16) return "bf16_from_" + type_name(from) + "(" + text + ")";
+  if (float8_format(from)) return converted("from_" + type_name(from) + "(" + text + ")", DType::f32, to);
   if (to == DType::boolean) return "(" + text + " != " + (is_float(from) ? type_name(from) + "(0)" : "0") + ")";
   if (to == DType::bf16) {
     if (from == DType::f64) return "to_bf16(" + text + ")";
@@ -188,6 +193,8 @@ std::string converted(const std::string& text, DType from, DType to) {
     if (is_float(from)) return "to_bf16(" + cast_to("f32", text) + ")";
     return "integer_to_bf16<" + type_name(from) + ">(" + text + ")";
   }
+  // Integers that f32 does not hold are beyond all floats of 8 bits.
+  if (float8_format(to)) return "to_" + type_name(to) + "(" + (from == DType::f64 ? text : cast_to("f32", text)) + ")";
   const std::string name = type_name(to);
   if (is_float(from) && !is_float(to)) {
     const std::string wide = from == DType::f16 ? "f32" : type_name(from);

@@ -21,8 +21,8 @@ using enum TypeClass;
 // In the order of DType.
 constexpr std::array<TypeTraits, std::size_t(dtype_last) + 1> traits{{
     {"f64", 64, floating, true},         {"f32", 32, floating, true},         {"f16", 16, floating, true},
-    {"bf16", 16, floating, true},        {"f8e4m3fn", 8, floating, false},    {"f8e4m3fnuz", 8, floating, false},
-    {"f8e5m2", 8, floating, false},      {"f8e5m2fnuz", 8, floating, false},  {"f4e2m1", 4, floating, false},
+    {"bf16", 16, floating, true},        {"f8e4m3fn", 8, floating, true},     {"f8e4m3fnuz", 8, floating, true},
+    {"f8e5m2", 8, floating, true},       {"f8e5m2fnuz", 8, floating, true},   {"f4e2m1", 4, floating, false},
     {"f6e2m3", 6, floating, false},      {"f6e3m2", 6, floating, false},      {"e8m0", 8, floating, false},
     {"i64", 64, signed_integer, true},   {"i32", 32, signed_integer, true},   {"i16", 16, signed_integer, true},
     {"i8", 8, signed_integer, true},     {"i4", 4, signed_integer, false},    {"u64", 64, unsigned_integer, true},

@@ -26,7 +26,7 @@ inline int dtype_bytes(DType type) { return (dtype_bits(type) + 7) / 8; }
 bool is_float(DType type);
 bool is_integer(DType type);                                 // i*, u* and index; not boolean
 bool is_signed(DType type);                                  // floats and i*, index
-// What this version computes with: f64 f32 f16 bf16, i8..i64, u8..u64, boolean. The others get a "not yet" diagnostic.
+// What this version has elements of: f64 to f8e5m2fnuz, i8..i64, u8..u64, boolean. The others: a "not yet" diagnostic.
 bool is_supported(DType type);
 
 enum class Space : std::uint8_t { shared, fragment, local };

@@ -8,6 +8,7 @@
 #include "engine/lower/host/host.hpp"
 #include "engine/lower/initial_values.hpp"
 #include "engine/lower/simple_statements.hpp"
+#include "engine/lower/wide_operands.hpp"
 
 namespace kiln::lower {
 namespace {
@@ -52,8 +53,10 @@ Result<Lowered> lower(const bound::Program& given, const target::Target& target,
   if (attempt < 0) return Error(ErrorCode::invalid_argument, "lowering attempts count from 0");
   std::vector<Decision> decisions;
   const auto simple = with_simple_statements(given, decisions);
-  KILN_TRY(const auto with_fills, with_initial_values(simple ? *simple : given, decisions));
-  const bound::Program& program = with_fills ? *with_fills : simple ? *simple : given;
+  KILN_TRY(const auto wide, with_wide_operands(simple ? *simple : given, target, decisions));
+  const bound::Program& simplest = wide ? *wide : simple ? *simple : given;
+  KILN_TRY(const auto with_fills, with_initial_values(simplest, decisions));
+  const bound::Program& program = with_fills ? *with_fills : simplest;
   KILN_TRY(Lowered lowered, target.is_host() ? host::lower_host(program, target, attempt, budget)
                                              : amd::lower_amd(program, target, attempt, budget));
   for (std::size_t i = 0; i < given.launches.size(); ++i)  // tiles of our own are nobody's

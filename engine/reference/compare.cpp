@@ -18,6 +18,10 @@ Format format_of(DType type) {
     case DType::f32: return {0x1p-24, 0x1p-126, 0x1p128};
     case DType::f16: return {0x1p-11, 0x1p-14, 0x1p16};
     case DType::bf16: return {0x1p-8, 0x1p-126, 0x1p128};
+    case DType::f8e4m3fn: return {0x1p-4, 0x1p-6, 0x1p9};
+    case DType::f8e4m3fnuz: return {0x1p-4, 0x1p-7, 0x1p8};
+    case DType::f8e5m2: return {0x1p-3, 0x1p-14, 0x1p16};
+    case DType::f8e5m2fnuz: return {0x1p-3, 0x1p-15, 0x1p16};
     default: return {0x1p-53, 0x1p-1022, std::numeric_limits<double>::max()};
   }
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/float8.hpp"
 #include "engine/reference/interpreter.hpp"
 
 namespace kiln::reference {
@@ -150,7 +151,7 @@ class Survey {
     spec_.accumulator_unit =
         float_gemm ? std::max(spec_.accumulator_unit, unit_roundoff(c.dtype)) : unit_roundoff(c.dtype);
     float_gemm = true;
-    low_precision = low_precision || a.dtype == DType::f16 || a.dtype == DType::bf16;
+    low_precision = low_precision || a.dtype == DType::f16 || a.dtype == DType::bf16 || float8_format(a.dtype);
     contraction(a.shape[gemm.transpose_a ? 0 : 1], gemm.c, !gemm.clear);
   }
   void contraction(std::int64_t length, int result, bool accumulates) {

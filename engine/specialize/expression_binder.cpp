@@ -271,8 +271,9 @@ std::optional<DType> ExpressionBinder::element_type(const tile::Text& text) {
   if (is_supported(value.dtype)) return value.dtype;
   mistake(*text.expr, About::structure,
           {std::string("not yet: the type ") + dtype_name(value.dtype) +
-               " is part of the design, and this version does not compute with it",
-           "f64 f32 f16 bf16 i64 i32 i16 i8 u64 u32 u16 u8 bool", dtype_name(value.dtype)});
+               " is part of the design, and this version does not know its elements",
+           "f64 f32 f16 bf16 f8e4m3fn f8e4m3fnuz f8e5m2 f8e5m2fnuz i64 i32 i16 i8 u64 u32 u16 u8 bool",
+           dtype_name(value.dtype)});
   return std::nullopt;
 }
 

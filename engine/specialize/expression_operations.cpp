@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "engine/ir/bound/arithmetic.hpp"
+#include "engine/ir/float8.hpp"
 #include "engine/specialize/expression_binder.hpp"
 
 namespace kiln::specialize {
@@ -63,6 +64,7 @@ std::string hint_for(Op op, DType type) {
   if (is_division(op) && is_float(type)) return "floor(a / b) on floats";
   if (op == Op::bit_and || op == Op::bit_or || op == Op::logical_not)
     return "&& || ! are for booleans, & | ~ for integers";
+  if (float8_format(type)) return "floats of 8 bits are stored and converted only: cast(x, f32)";
   if (is_float(type)) return "";
   return "cast to a float first, such as cast(x, f32)";
 }
@@ -322,7 +324,7 @@ std::optional<DType> ExpressionBinder::named_type(const Expr& expr) {
   } else if (!is_supported(*type)) {
     mistake(expr, About::structure,
             {std::string("not yet: the type ") + dtype_name(*type) +
-             " is part of the design, and this version does not compute with it"});
+             " is part of the design, and this version does not know its elements"});
     type.reset();
   }
   return type;
@@ -362,7 +364,7 @@ Value ExpressionBinder::convert_literal(const Expr& expr, const Value& value, DT
     const bound::Value number = bound::is_constant(*value.expr) && real ? bound::real_value(value.expr->real)
                                                                         : bound::integer_value(value.expr->integer);
     const double rounded = bound::convert(number, value.type(), type).real;
-    if (real && std::isinf(rounded) && !std::isinf(value.expr->real))
+    if (!std::isfinite(rounded) && (!real || std::isfinite(value.expr->real)))
       return mistake(expr, About::structure,
                      {std::string("the literal does not fit in ") + dtype_name(type), "a smaller number, or inf"});
     return typed_value(bound::make_real(rounded, type));

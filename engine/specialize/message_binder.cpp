@@ -38,7 +38,10 @@ ExprPtr both(const ExprPtr& a, const ExprPtr& b) {
 ExprPtr word_of(ExprPtr value) {
   if (!is_float(value->type)) return cast(std::move(value), DType::i64);
   const int bits = dtype_bits(value->type);
-  const DType same_width = bits == 64 ? DType::i64 : bits == 32 ? DType::i32 : DType::i16;
+  const DType same_width = bits == 64   ? DType::i64
+                           : bits == 32 ? DType::i32
+                           : bits == 16 ? DType::i16
+                                        : DType::i8;
   return cast(node(Expr::Kind::call, Op::bitcast, same_width, {std::move(value)}), DType::i64);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "engine/base/bytes.hpp"
+#include "engine/ir/float8.hpp"
 
 namespace kiln::specialize {
 namespace {
@@ -19,9 +20,10 @@ std::string tile_words(const bound::Tile& tile) {
   return "'" + tile.name + "' is " + dtype_name(tile.dtype) + shape_words(tile.shape);
 }
 
-// The accumulator of a product: f32 for f32, f16 and bf16, i32 for i8.
+// The accumulator of a product: f32 for f32 and narrower floats, i32 for i8.
 std::optional<DType> accumulator_of(DType operand) {
   if (operand == DType::f32 || operand == DType::f16 || operand == DType::bf16) return DType::f32;
+  if (float8_format(operand)) return DType::f32;
   if (operand == DType::i8) return DType::i32;
   return std::nullopt;
 }
@@ -171,7 +173,8 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Gemm& gemm, bound::Body
   const auto accumulator = accumulator_of(as->tile.dtype);
   if (as->tile.dtype != bs->tile.dtype || accumulator != cs->tile.dtype) {
     mistake(stmt.pointer, About::structure,
-            {"gemm does not take these types", "f32·f32, f16·f16 or bf16·bf16 into f32, i8·i8 into i32",
+            {"gemm does not take these types",
+             "f32·f32, f16·f16, bf16·bf16 or 8-bit floats of one type into f32, i8·i8 into i32",
              std::string(dtype_name(as->tile.dtype)) + "·" + dtype_name(bs->tile.dtype) + " into " +
                  dtype_name(cs->tile.dtype)});
     return;
@@ -210,7 +213,7 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Reduce& reduce, bound::
   if (place && reduce.accumulate)
     return mistake(stmt.pointer + "/accumulate", About::structure,
                    {"a place cannot be accumulated", "a reduction without accumulate", "true"});
-  if (truth != (type == DType::boolean) || result->tile.dtype != (place ? DType::i32 : type))
+  if (truth != (type == DType::boolean) || float8_format(type) || result->tile.dtype != (place ? DType::i32 : type))
     return mistake(
         stmt.pointer, About::structure,
         {"the reduction does not take these types",
@@ -243,7 +246,8 @@ void StatementBinder::bind(const Stmt& stmt, const tile::Scan& scan, bound::Body
   if (source->tile.shape != result->tile.shape)
     return mistake(stmt.pointer, About::size,
                    {"the tiles of the scan differ in shape", tile_words(source->tile), tile_words(result->tile)});
-  if (source->tile.dtype != result->tile.dtype || source->tile.dtype == DType::boolean)
+  if (source->tile.dtype != result->tile.dtype || source->tile.dtype == DType::boolean ||
+      float8_format(source->tile.dtype))
     return mistake(stmt.pointer, About::structure,
                    {"the scan does not take these types", "numbers, both tiles of one type",
                     tile_words(source->tile) + ", " + tile_words(result->tile)});

@@ -26,6 +26,9 @@ const std::vector<BuiltInCase>& cases() {
        {{"S", 65536}, {"SK", 65536}}},
       {"softmax", "dynamic_m", {{"N", "1000"}}, {{"M", any}}},
       {"rmsnorm", "dynamic_m", {{"N", "1000"}, {"dtype", "f16"}}, {{"M", any}}},
+      {"layernorm", "dynamic_m", {{"N", "1000"}, {"dtype", "f16"}}, {{"M", any}}},
+      {"transpose", "dynamic_mn", {}, {{"M", 65536}, {"N", 65536}}},
+      {"reduce", "dynamic_m", {{"N", "1000"}, {"axis", "first"}}, {{"M", any}}},
   };
   return list;
 }

@@ -18,6 +18,12 @@ const std::vector<BuiltInCase>& text_cases() {
        {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "512"}, {"SK", "512"}, {"D", "64"}, {"causal", "true"}}},
       {"softmax", "33x1000", {{"M", "33"}, {"N", "1000"}}},
       {"rmsnorm", "33x1000", {{"M", "33"}, {"N", "1000"}}},
+      {"layernorm", "33x1000_bf16", {{"M", "33"}, {"N", "1000"}, {"dtype", "bf16"}}},
+      {"elementwise",
+       "swiglu_33x1000_f16",
+       {{"M", "33"}, {"N", "1000"}, {"dtype", "f16"}, {"activation", "silu"}, {"combine", "mul"}}},
+      {"transpose", "130x99", {{"M", "130"}, {"N", "99"}}},
+      {"reduce", "columns_130x99_f16", {{"M", "130"}, {"N", "99"}, {"dtype", "f16"}, {"axis", "first"}}},
   };
   return list;
 }

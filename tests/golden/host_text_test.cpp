@@ -26,6 +26,10 @@ const std::vector<BuiltInCase>& cases() {
        {{"B", "2"}, {"H", "4"}, {"HKV", "2"}, {"S", "129"}, {"SK", "129"}, {"D", "64"}, {"causal", "true"}}},
       {"softmax", "f32", {{"M", "33"}, {"N", "1000"}}},
       {"rmsnorm", "f16", {{"M", "33"}, {"N", "1000"}, {"dtype", "f16"}}},
+      {"layernorm", "f32", {{"M", "33"}, {"N", "1000"}}},
+      {"elementwise", "gelu_tanh", {{"M", "33"}, {"N", "1000"}, {"activation", "gelu_tanh"}, {"scaled", "true"}}},
+      {"transpose", "f16", {{"M", "130"}, {"N", "99"}, {"dtype", "f16"}}},
+      {"reduce", "mean", {{"M", "33"}, {"N", "1000"}, {"kind", "mean"}}},
   };
   return list;
 }

@@ -120,7 +120,8 @@ class BadInput(ServiceCase):
 
     def test_empty_tensors_are_ordinary(self):
         for program, sizes in (("softmax", {"M": 4, "N": 0}), ("softmax", {"M": 0, "N": 4}), ("rmsnorm", {"M": 3, "N": 0}),
-                               ("gemm", {"M": 3, "N": 4, "K": 0}), ("gemm", {"M": 0, "N": 4, "K": 2})):
+                               ("gemm", {"M": 3, "N": 4, "K": 0}), ("gemm", {"M": 0, "N": 4, "K": 2}), ("layernorm", {"M": 2, "N": 0}),
+                               ("elementwise", {"M": 0, "N": 4}), ("transpose", {"M": 0, "N": 4}), ("reduce", {"M": 3, "N": 0})):
             self.assertIn("result", self.request("kernel.compile", {"program": program, "set": sizes}), sizes)
 
     def test_descriptors(self):

@@ -27,6 +27,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offered("kiln", "cache", "ev"), ["evict"])
         self.assertIn("--entries", self.offered("kiln", "cache", "evict", "--"))
         self.assertEqual(self.offered("kiln", "run", "soft"), ["softmax"])
+        self.assertEqual(self.offered("kiln", "run", "el"), ["elementwise"])
         self.assertEqual(self.offered("kiln", "--json", "run", "gemm", "--device", "emu"), ["emu:gfx90a", "emu:gfx942", "emu:gfx950", "emu:gfx1100"])
         self.assertEqual(self.offered("kiln", "run", "gemm", "--device", "emu", ":", "gfx94"), ["gfx942"])
         self.assertIn("gfx942", self.offered("kiln", "run", "gemm", "--device", "emu", ":"))

@@ -69,8 +69,9 @@ class Doctor(ServiceCase):
         for member in ("build", "environment", "verdicts", "counters"):
             self.assertTrue(report[member], member)
         self.assertGreaterEqual(report["counters"]["counters"]["SQ_WAVES"], 1)
-        self.assertEqual({r["program"] for r in report["runs"]}, {"gemm", "flash_attention", "softmax", "rmsnorm"})
-        self.assertGreaterEqual(len(report["runs"]), 28)
+        self.assertEqual({r["program"] for r in report["runs"]}, {"gemm", "flash_attention", "softmax", "rmsnorm", "layernorm", "elementwise", "transpose",
+                                                               "reduce"})
+        self.assertGreaterEqual(len(report["runs"]), 34)
         for run in report["runs"]:
             self.assertTrue(run["passed"], run)
             self.assertEqual((run["emulated"]["different"], run["emulated"]["same_object"]), (0, True), run)

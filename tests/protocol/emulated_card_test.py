@@ -13,7 +13,9 @@ RUNS = [("gemm", "M=300 N=257 K=129 dtype=f16"), ("gemm", "M=128 N=96 K=80 dtype
         ("gemm", "M=65 N=130 K=64 dtype=i8 transpose_a=true"), ("gemm", "M=64 N=64 K=40 dtype=f32"),
         ("flash_attention", "B=1 H=2 HKV=1 S=129 SK=129 D=64 dtype=f16 causal=true"),
         ("flash_attention", "B=1 H=1 HKV=1 S=64 SK=96 D=128 dtype=bf16 causal=false"),
-        ("softmax", "M=33 N=1000 dtype=f16"), ("rmsnorm", "M=33 N=1000 dtype=f32")]
+        ("softmax", "M=33 N=1000 dtype=f16"), ("rmsnorm", "M=33 N=1000 dtype=f32"),
+        ("layernorm", "M=33 N=1000 dtype=f32"), ("elementwise", "M=33 N=1000 dtype=f16 activation=silu combine=mul"),
+        ("transpose", "M=130 N=99 dtype=i8"), ("reduce", "M=130 N=99 dtype=bf16 kind=mean axis=first")]
 LIBRARY = os.path.join(os.path.dirname(BIN), "lib", "kiln", "emulated", "libamdhip64.so.6")
 
 

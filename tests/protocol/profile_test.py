@@ -18,6 +18,9 @@ RUNS = [("gemm", GEMM % "f16", ""), ("gemm", GEMM % "bf16" + " transpose_b=true"
         ("flash_attention", "B=1 H=2 HKV=1 S=128 SK=128 D=64 dtype=f16 causal=true", ""),
         ("flash_attention", "B=1 H=1 HKV=1 S=64 SK=96 D=128 dtype=bf16 causal=false", ""),
         ("softmax", "M=33 N=1000 dtype=f16", ""), ("rmsnorm", "M=33 N=1000 dtype=f32", ""),
+        ("layernorm", "M=33 N=1000 dtype=f32", ""), ("reduce", "M=33 N=1000 dtype=f16", ""),
+        ("elementwise", "M=33 N=1000 dtype=f16 activation=silu combine=mul", ""),
+        ("transpose", "M=130 N=100 dtype=f32", ""), ("transpose", "M=128 N=96 dtype=f32", "tile=row_major"),
         ("gemm", GEMM % "f16", "As=row_major Bs=row_major"), ("gemm", GEMM % "f16", "As=pad:2 Bs=pad:16"),
         ("gemm", GEMM % "bf16" + " transpose_a=true", "As=row_major Bs=pad:8"), ("gemm", GEMM % "i8", "As=pad:16 Bs=row_major"),
         ("gemm", GEMM % "f32", "As=pad:4 Bs=row_major")]
@@ -47,6 +50,15 @@ class Profiles(ServiceCase):
                     if not layouts and target != "gfx1100":  # the chooser's own: conflict-free layouts fit all of these
                         self.assertEqual(counted, 0)
         self.assertGreater(conflicts, 0)
+
+    def test_no_type_and_no_size_conflicts_in_a_transpose(self):
+        vectors, halves, single = "M=256 N=128", "M=130 N=194", "M=99 N=65"
+        for dtype, sizes in (("f32", (vectors, halves, single)), ("f16", (vectors, halves)), ("bf16", (single,)),
+                             ("i8", (vectors, "M=130 N=128", single))):
+            for size in sizes:
+                report = self.profile("transpose", size + " dtype=" + dtype)
+                self.assertEqual(report["counters"]["SQ_LDS_BANK_CONFLICT"], 0, dtype + " " + size)
+                self.assertGreater(report["counters"]["SQ_LDS_IDX_ACTIVE"], 0)
 
     def test_the_report_names_tile_instruction_and_layout(self):
         clean = self.profile("gemm", "M=512 N=512 K=512 dtype=f16")

@@ -15,10 +15,12 @@ if TYPE_CHECKING:
 
 #: Bytes of an element, and the struct format where the standard library has one.
 DTYPES = {"f64": (8, "d"), "f32": (4, "f"), "f16": (2, "e"), "bf16": (2, None), "i64": (8, "q"), "i32": (4, "i"), "i16": (2, "h"),
-          "i8": (1, "b"), "u64": (8, "Q"), "u32": (4, "I"), "u16": (2, "H"), "u8": (1, "B"), "bool": (1, "?")}
+          "i8": (1, "b"), "f8e4m3fn": (1, None), "f8e4m3fnuz": (1, None), "f8e5m2": (1, None), "f8e5m2fnuz": (1, None),
+          "u64": (8, "Q"), "u32": (4, "I"), "u16": (2, "H"), "u8": (1, "B"), "bool": (1, "?")}
 _NUMPY = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "uint16", "i64": "int64", "i32": "int32", "i16": "int16",
           "i8": "int8", "u64": "uint64", "u32": "uint32", "u16": "uint16", "u8": "uint8", "bool": "bool"}
 _FROM_NUMPY = {v: k for k, v in _NUMPY.items() if k != "bf16"}
+_NUMPY.update((name, "uint8") for name in DTYPES if name.startswith("f8"))
 _ALIGNMENT = 16  # bytes: the most that a kernel expects of a tensor's first element
 _F_ADD_SEALS, _F_SEAL_SHRINK, _F_SEAL_GROW = 1033, 2, 4
 
@@ -108,7 +110,7 @@ class Array:
         return {"buffer": self.buffer, "offset": self.offset} if self.offset else {"buffer": self.buffer}
 
     def numpy(self) -> Any:
-        """A NumPy view of the same memory (bf16 as ``uint16`` bits)."""
+        """A NumPy view of the same memory (bf16 as ``uint16`` bits, floats of 8 bits as ``uint8``)."""
         import numpy
 
         return numpy.frombuffer(self.memory, dtype=_NUMPY[self.dtype]).reshape(self.shape)
@@ -117,6 +119,11 @@ class Array:
         """The elements, flat and row-major, as Python numbers."""
         if self.dtype == "bf16":
             return [struct.unpack("<f", b"\0\0" + self.memory[i : i + 2].tobytes())[0] for i in range(0, self.nbytes, 2)]
+        if self.dtype.startswith("f8"):
+            from ._float8 import values
+
+            table = values(self.dtype)
+            return [table[code] for code in self.memory]
         return list(struct.unpack("<%d%s" % (self.size, DTYPES[self.dtype][1]), self.memory))
 
     def fill_from(self, values: Iterable[float]) -> "Array":
@@ -130,6 +137,10 @@ class Array:
                 if v == v:
                     bits += 0x7FFF + ((bits >> 16) & 1)
                 self.memory[2 * i : 2 * i + 2] = struct.pack("<H", (bits >> 16) & 0xFFFF)
+        elif self.dtype.startswith("f8"):
+            from ._float8 import code
+
+            self.memory[:] = bytes(code(self.dtype, v) for v in items)
         else:
             self.memory[:] = struct.pack("<%d%s" % (self.size, DTYPES[self.dtype][1]), *items)
         return self

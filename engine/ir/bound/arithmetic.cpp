@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "engine/base/half.hpp"
+#include "engine/ir/float8.hpp"
 
 namespace kiln::bound {
 namespace {
@@ -38,6 +39,7 @@ template <DType type> double round_as(double v) {
   if constexpr (type == DType::f32) return static_cast<double>(static_cast<float>(v));
   if constexpr (type == DType::f16) return static_cast<double>(f16_to_f32(f64_to_f16(v)));
   if constexpr (type == DType::bf16) return static_cast<double>(bf16_to_f32(f64_to_bf16(v)));
+  if (const auto format = float8_format(type)) return static_cast<double>(f8_to_f32(*format, f64_to_f8(*format, v)));
   return v;
 }
 
@@ -300,7 +302,7 @@ template <class T> T saturate(double v) {
   return static_cast<T>(whole);
 }
 template <From from, DType to> Value conversion_to(Value v, Value, Value) {
-  if constexpr (to == DType::f64 || to == DType::f32 || to == DType::f16 || to == DType::bf16) {
+  if constexpr (to <= DType::f8e5m2fnuz) {  // the floats
     return real_value(to_real<from, to>(v));
   } else if constexpr (to == DType::boolean) {
     if constexpr (from == From::real) return integer_value(v.real != 0);
@@ -316,6 +318,10 @@ template <From from> Function conversion_from(DType to) {
     case DType::f32: return &conversion_to<from, DType::f32>;
     case DType::f16: return &conversion_to<from, DType::f16>;
     case DType::bf16: return &conversion_to<from, DType::bf16>;
+    case DType::f8e4m3fn: return &conversion_to<from, DType::f8e4m3fn>;
+    case DType::f8e4m3fnuz: return &conversion_to<from, DType::f8e4m3fnuz>;
+    case DType::f8e5m2: return &conversion_to<from, DType::f8e5m2>;
+    case DType::f8e5m2fnuz: return &conversion_to<from, DType::f8e5m2fnuz>;
     case DType::index:
     case DType::i64: return &conversion_to<from, DType::i64>;
     case DType::i32: return &conversion_to<from, DType::i32>;
@@ -350,6 +356,10 @@ double round_real(DType type, double value) {
     case DType::f32: return round_as<DType::f32>(value);
     case DType::f16: return round_as<DType::f16>(value);
     case DType::bf16: return round_as<DType::bf16>(value);
+    case DType::f8e4m3fn: return round_as<DType::f8e4m3fn>(value);
+    case DType::f8e4m3fnuz: return round_as<DType::f8e4m3fnuz>(value);
+    case DType::f8e5m2: return round_as<DType::f8e5m2>(value);
+    case DType::f8e5m2fnuz: return round_as<DType::f8e5m2fnuz>(value);
     default: return value;
   }
 }

@@ -33,6 +33,19 @@ constexpr Row gfx942_rows[] = {
     {"mfma_f32_32x32x2_f32", "mfma_f32_32x32x2f32", DType::f32, DType::f32, 32, 32, 2, 64},
     {"mfma_f32_16x16x4_f32", "mfma_f32_16x16x4f32", DType::f32, DType::f32, 16, 16, 4, 32},
 };
+// The same mnemonics mean other formats on gfx942 (FNUZ) and gfx950 (OCP).
+constexpr Row fnuz_rows[] = {
+    {"mfma_f32_32x32x16_fp8_fp8", "mfma_f32_32x32x16_fp8_fp8", DType::f8e4m3fnuz, DType::f32, 32, 32, 16, 32},
+    {"mfma_f32_16x16x32_fp8_fp8", "mfma_f32_16x16x32_fp8_fp8", DType::f8e4m3fnuz, DType::f32, 16, 16, 32, 16},
+    {"mfma_f32_32x32x16_bf8_bf8", "mfma_f32_32x32x16_bf8_bf8", DType::f8e5m2fnuz, DType::f32, 32, 32, 16, 32},
+    {"mfma_f32_16x16x32_bf8_bf8", "mfma_f32_16x16x32_bf8_bf8", DType::f8e5m2fnuz, DType::f32, 16, 16, 32, 16},
+};
+constexpr Row ocp_rows[] = {
+    {"mfma_f32_32x32x16_fp8_fp8", "mfma_f32_32x32x16_fp8_fp8", DType::f8e4m3fn, DType::f32, 32, 32, 16, 32},
+    {"mfma_f32_16x16x32_fp8_fp8", "mfma_f32_16x16x32_fp8_fp8", DType::f8e4m3fn, DType::f32, 16, 16, 32, 16},
+    {"mfma_f32_32x32x16_bf8_bf8", "mfma_f32_32x32x16_bf8_bf8", DType::f8e5m2, DType::f32, 32, 32, 16, 32},
+    {"mfma_f32_16x16x32_bf8_bf8", "mfma_f32_16x16x32_bf8_bf8", DType::f8e5m2, DType::f32, 16, 16, 32, 16},
+};
 // What gfx950 has besides gfx942's.
 constexpr Row gfx950_rows[] = {
     {"mfma_f32_32x32x16_f16", "mfma_f32_32x32x16_f16", DType::f16, DType::f32, 32, 32, 16, 32},
@@ -75,6 +88,8 @@ std::vector<MatrixInstruction> amd_matrix_instructions(std::string_view arch) {
   if (arch == "gfx90a") append(list, gfx90a_rows, Family::cdna);
   if (arch == "gfx950") append(list, gfx950_rows, Family::cdna);
   if (arch == "gfx942" || arch == "gfx950") append(list, gfx942_rows, Family::cdna);
+  if (arch == "gfx942") append(list, fnuz_rows, Family::cdna);
+  if (arch == "gfx950") append(list, ocp_rows, Family::cdna);
   if (arch == "gfx1100") append(list, rdna3_rows, Family::rdna);
   return list;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "engine/ir/float8.hpp"
+
 namespace kiln::lower::host {
 namespace {
 
@@ -14,7 +16,7 @@ bool is_half(DType type) { return type == DType::f16 || type == DType::bf16; }
 // Whether every value of `from` is a value of `to`.
 bool converts_exactly(DType from, DType to) {
   return from == to || from == DType::boolean || (to == DType::f16 && (from == DType::i8 || from == DType::u8)) ||
-         (to == DType::bf16 && (from == DType::i8 || from == DType::u8));
+         (to == DType::bf16 && (from == DType::i8 || from == DType::u8)) || (is_half(to) && float8_format(from));
 }
 
 class Planner {

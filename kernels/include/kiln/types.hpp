@@ -15,6 +15,11 @@ using f16 = _Float16;
 using f32 = float;
 using f64 = double;
 using bf16 = u16;  // the bits: its arithmetic goes through f32 (arithmetic.hpp)
+// The bits, too: only conversions know what they mean (float8.hpp).
+using f8e4m3fn = u8;
+using f8e4m3fnuz = u8;
+using f8e5m2 = u8;
+using f8e5m2fnuz = u8;
 
 // n elements in consecutive registers, packed two or four to a register where they are narrow.
 template <class T, int n> using vec = T __attribute__((ext_vector_type(n)));

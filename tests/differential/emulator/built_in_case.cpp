@@ -22,7 +22,7 @@ void set_gemm(Choice& choice, BuiltInCase& one) {
   std::uint32_t m = choice.in(extents), n = choice.in(extents), k = choice.in(extents);
   if (choice.one_in(4)) k *= 3;
   set["M"] = text_of(m), set["N"] = text_of(n), set["K"] = text_of(k);
-  set["dtype"] = choice.of<std::string>({"f32", "f16", "bf16", "i8"});
+  set["dtype"] = choice.of<std::string>({"f32", "f16", "bf16", "i8", "f8e4m3fn", "f8e4m3fnuz", "f8e5m2"});
   set["transpose_a"] = yes_or_no(choice), set["transpose_b"] = yes_or_no(choice), set["bias"] = yes_or_no(choice);
   if (set["dtype"] != "i8" && choice.one_in(3)) set["out_dtype"] = choice.of<std::string>({"f32", "f16", "bf16"});
   if (one.inputs == Inputs::normal && set["dtype"] != "i8" && choice.one_in(3)) set["activation"] = "gelu";
@@ -53,10 +53,41 @@ void set_rows(Choice& choice, BuiltInCase& one) {
   Settings& set = one.bindings.set;
   set["M"] = text_of(choice.in(rows)), set["N"] = text_of(choice.in(columns));
   set["dtype"] = choice.of<std::string>({"f16", "bf16", "f32"});
-  if (one.program == "rmsnorm") set["custom_eps"] = one.inputs == Inputs::exact ? "true" : yes_or_no(choice);
+  const bool exact = one.inputs == Inputs::exact;
+  if (one.program == "rmsnorm" || one.program == "layernorm") set["custom_eps"] = exact ? "true" : yes_or_no(choice);
+  if (one.program == "layernorm") set["bias"] = yes_or_no(choice);
+  if (one.program == "reduce") {
+    set["kind"] = choice.of<std::string>({"sum", "mean", "maximum", "minimum"});
+    set["axis"] = choice.of<std::string>({"last", "first"});
+    if (set["axis"] == "first") std::swap(set["M"], set["N"]);
+    set["out_dtype"] = choice.of<std::string>({"f32", set["dtype"]});
+  }
   if (choice.one_in(2)) return;
   set["BM"] = choice.of<std::string>({"1", "2", "4", "8"});
   set["BN"] = choice.of<std::string>({"64", "128", "256", "512", "1024"});
+  set["THREADS"] = choice.of<std::string>({"64", "128", "256"});
+}
+
+void set_elementwise(Choice& choice, BuiltInCase& one) {
+  Settings& set = one.bindings.set;
+  set["M"] = text_of(choice.in(extents)), set["N"] = text_of(choice.in(extents));
+  set["dtype"] = choice.of<std::string>({"f16", "bf16", "f32"});
+  set["activation"] = one.inputs == Inputs::exact
+                          ? choice.of<std::string>({"none", "relu"})
+                          : choice.of<std::string>({"none", "relu", "silu", "gelu", "gelu_tanh"});
+  set["combine"] = choice.of<std::string>({"none", "add", "sub", "mul"});
+  set["combine_first"] = yes_or_no(choice), set["row"] = yes_or_no(choice), set["scaled"] = yes_or_no(choice);
+  if (choice.one_in(2)) return;
+  set["BM"] = choice.of<std::string>({"1", "2", "8"}), set["BN"] = choice.of<std::string>({"64", "128", "512"});
+  set["THREADS"] = choice.of<std::string>({"64", "128", "256"});
+}
+
+void set_transpose(Choice& choice, BuiltInCase& one) {
+  Settings& set = one.bindings.set;
+  set["M"] = text_of(choice.in(extents)), set["N"] = text_of(choice.in(extents));
+  set["dtype"] = choice.of<std::string>({"f16", "bf16", "f32", "i8"});
+  if (choice.one_in(2)) return;
+  set["BM"] = choice.of<std::string>({"16", "32", "64"}), set["BN"] = choice.of<std::string>({"16", "32", "64"});
   set["THREADS"] = choice.of<std::string>({"64", "128", "256"});
 }
 
@@ -70,6 +101,7 @@ void set_places(Choice& choice, BuiltInCase& one) {
     if (choice.one_in(6)) one.bindings.align_bytes[name] = choice.of<std::int64_t>({1, 2, 4, 8});
   const Names tiles = one.program == "gemm"              ? Names{"As", "Bs"}
                       : one.program == "flash_attention" ? Names{"Qs", "Ks", "Vs"}
+                      : one.program == "transpose"       ? Names{"tile"}
                                                          : Names{};
   for (const auto& name : tiles)
     if (choice.one_in(6))
@@ -126,16 +158,29 @@ Element signs(std::uint64_t seed, double size, const std::function<std::int64_t(
   };
 }
 
+// What makes the statistics of a row exact: pairs of +-1, whose mean is 0 and variance 1; where one would be left over,
+// rows of one number, whose variance is 0.
+Element paired_signs(std::uint64_t seed, std::int64_t columns) {
+  return [=](const std::vector<std::int64_t>& index) {
+    if (columns % 2 != 0) return static_cast<double>(number_at(seed, {index[0]}) % 9);
+    return ((number_at(seed, {index[0], index[1] / 2}) ^ static_cast<std::uint64_t>(index[1])) & 1) != 0 ? 1.0 : -1.0;
+  };
+}
+
 Element exact_element(const BuiltInCase& one, const bound::Tensor& tensor, const bound::Program& program) {
   const bool second = one.seed & 1;   // of the two ways that a program has
   const std::uint64_t seed = one.seed + static_cast<std::uint64_t>(tensor.name[0]);
-  if (tensor.name == "eps") return [](const auto&) { return 0.0; };
+  const bool layernorm = one.program == "layernorm";
+  if (tensor.name == "eps") return [=](const auto&) { return layernorm ? 3.0 : 0.0; };  // the root of 1 + 3 is exact
   if (tensor.name == "scale") return [](const auto&) { return 0.25; };
   if (one.program == "gemm") return whole_numbers(seed, one.bindings.set.at("dtype") == "i8" ? 127 : 3);
   if (one.program == "softmax") {
     if (second) return one_high(seed, tensor.shape[1].value());
     return [=](const auto& index) { return static_cast<double>(number_at(seed, {index[0]}) % 9) - 4; };
   }
+  if (layernorm && tensor.name == "X") return paired_signs(seed, tensor.shape[1].value());
+  if (layernorm || one.program == "transpose" || one.program == "elementwise") return whole_numbers(seed, 40);
+  if (one.program == "reduce") return whole_numbers(seed, 8);
   if (one.program == "rmsnorm") {
     if (tensor.name == "Weight") return whole_numbers(seed, 40);
     return [=](const auto& index) {
@@ -164,12 +209,14 @@ std::string BuiltInCase::words() const {
 BuiltInCase random_case(std::uint64_t seed, int index) {
   Choice choice(seed * 0x9e3779b97f4a7c15u + static_cast<std::uint64_t>(index) * 0x94d049bb133111ebu + 7);
   BuiltInCase one;
-  static constexpr const char* programs[] = {"gemm",            "gemm",    "flash_attention",
-                                             "flash_attention", "softmax", "rmsnorm"};
-  one.program = programs[index % 6];
+  static constexpr const char* programs[] = {"gemm",      "flash_attention", "softmax", "rmsnorm",         "layernorm",
+                                             "transpose", "elementwise",     "gemm",    "flash_attention", "reduce"};
+  one.program = programs[index % 10];
   one.inputs = choice.one_in(3) ? Inputs::normal : Inputs::exact;
   if (one.program == "gemm") set_gemm(choice, one);
   else if (one.program == "flash_attention") set_attention(choice, one);
+  else if (one.program == "elementwise") set_elementwise(choice, one);
+  else if (one.program == "transpose") set_transpose(choice, one);
   else set_rows(choice, one);
   set_places(choice, one);
   one.seed = choice.bits() >> 8;

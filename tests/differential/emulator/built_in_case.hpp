@@ -23,6 +23,9 @@ enum class Inputs : std::uint8_t {
   //     are 0: the result is one input.
   //   rmsnorm: all elements of a row have one size, a power of two; eps is 0. The mean of squares is exact, as is its
   //     root.
+  //   layernorm: the mean of a row is 0 and its variance 1, or all of a row is one number; eps makes the root exact.
+  //   elementwise without exponentials, transpose: each element's operations have one order.
+  //   reduce: whole numbers, whose sums are exact.
   exact,
 };
 

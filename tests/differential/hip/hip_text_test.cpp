@@ -55,6 +55,12 @@ TEST_P(HipText, SoftmaxF32) { agree("softmax", {{"M", "5"}, {"N", "1000"}}); }
 TEST_P(HipText, SoftmaxBf16) { agree("softmax", {{"M", "3"}, {"N", "77"}, {"dtype", "bf16"}}); }
 TEST_P(HipText, RmsnormF32) { agree("rmsnorm", {{"M", "7"}, {"N", "1000"}}); }
 TEST_P(HipText, RmsnormF16) { agree("rmsnorm", {{"M", "3"}, {"N", "256"}, {"dtype", "f16"}}); }
+TEST_P(HipText, LayernormF32) { agree("layernorm", {{"M", "3"}, {"N", "1100"}}); }
+TEST_P(HipText, ElementwiseBf16) {
+  agree("elementwise", {{"M", "3"}, {"N", "77"}, {"dtype", "bf16"}, {"activation", "gelu_tanh"}, {"combine", "mul"}});
+}
+TEST_P(HipText, TransposeI8) { agree("transpose", {{"M", "70"}, {"N", "130"}, {"dtype", "i8"}}); }
+TEST_P(HipText, ReduceF16) { agree("reduce", {{"M", "70"}, {"N", "50"}, {"dtype", "f16"}, {"axis", "first"}}); }
 TEST_P(HipText, AttentionF16) {
   agree("flash_attention", {{"B", "1"}, {"H", "2"}, {"HKV", "1"}, {"S", "129"}, {"SK", "129"}, {"D", "64"}});
 }

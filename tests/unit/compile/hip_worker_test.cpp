@@ -133,7 +133,7 @@ TEST_P(HipWorkerTargets, Attention) {
 }
 
 TEST_P(HipWorkerTargets, RowwisePrograms) {
-  for (const char* name : {"softmax", "rmsnorm"}) {
+  for (const char* name : {"softmax", "rmsnorm", "layernorm"}) {
     const auto compiled = compile(name, {{"M", "33"}, {"N", "1000"}}, GetParam());
     ASSERT_TRUE(compiled) << to_text(compiled.error());
     expect_llvm_agrees(*compiled);

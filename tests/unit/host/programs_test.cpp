@@ -1,4 +1,4 @@
-// softmax, rmsnorm and attention on the host against the interpreter.
+// The built-in programs but gemm on the host against the interpreter.
 #include <gtest/gtest.h>
 
 #include "tests/support/host_runner.hpp"
@@ -36,6 +36,31 @@ INSTANTIATE_TEST_SUITE_P(RmsNorm, HostProgram,
                          testing::Values(Case{"rmsnorm", {{"M", "33"}, {"N", "1000"}}},
                                          Case{"rmsnorm", {{"M", "5"}, {"N", "4100"}, {"dtype", "f16"}}},
                                          Case{"rmsnorm", {{"M", "3"}, {"N", "77"}, {"dtype", "bf16"}}, "host:avx2"}));
+INSTANTIATE_TEST_SUITE_P(
+    LayerNorm, HostProgram,
+    testing::Values(Case{"layernorm", {{"M", "33"}, {"N", "1000"}}},
+                    Case{"layernorm", {{"M", "5"}, {"N", "9001"}, {"dtype", "f16"}, {"bias", "false"}}},
+                    Case{"layernorm",
+                         {{"M", "3"}, {"N", "77"}, {"dtype", "bf16"}, {"custom_eps", "true"}},
+                         "host:avx2"}));
+INSTANTIATE_TEST_SUITE_P(
+    Elementwise, HostProgram,
+    testing::Values(
+        Case{"elementwise", {{"M", "33"}, {"N", "1000"}, {"activation", "gelu_tanh"}, {"scaled", "true"}}},
+        Case{"elementwise",
+             {{"M", "5"}, {"N", "77"}, {"dtype", "f16"}, {"activation", "silu"}, {"combine", "mul"}},
+             "host:avx2"},
+        Case{"elementwise", {{"M", "5"}, {"N", "77"}, {"dtype", "bf16"}, {"combine", "div"}, {"row", "true"}}}));
+INSTANTIATE_TEST_SUITE_P(Transpose, HostProgram,
+                         testing::Values(Case{"transpose", {{"M", "133"}, {"N", "70"}}},
+                                         Case{"transpose", {{"M", "70"}, {"N", "133"}, {"dtype", "f16"}}, "host:avx2"},
+                                         Case{"transpose", {{"M", "65"}, {"N", "3"}, {"dtype", "i8"}}}));
+INSTANTIATE_TEST_SUITE_P(
+    Reduce, HostProgram,
+    testing::Values(Case{"reduce", {{"M", "33"}, {"N", "9001"}}},
+                    Case{"reduce", {{"M", "77"}, {"N", "300"}, {"axis", "first"}, {"kind", "mean"}, {"dtype", "f16"}}},
+                    Case{"reduce", {{"M", "5"}, {"N", "77"}, {"kind", "minimum"}, {"dtype", "bf16"}}, "host:avx2"},
+                    Case{"reduce", {{"M", "9"}, {"N", "77"}, {"axis", "first"}, {"kind", "maximum"}}, "host:avx2"}));
 INSTANTIATE_TEST_SUITE_P(
     Attention, HostProgram,
     testing::Values(

@@ -206,7 +206,44 @@ TEST(Memory, LoadsWhatWasStored) {
   EXPECT_EQ(round_trip(DType::boolean, integer_value(1)).integer, 1);
   bytes[0] = 2;
   EXPECT_EQ(load_function(DType::boolean)(bytes).integer, 1);
-  EXPECT_EQ(load_function(DType::f8e4m3fn), nullptr);
+  EXPECT_EQ(load_function(DType::f4e2m1), nullptr);
+}
+
+TEST(Float8, EveryCodeIsAValueOfF16AndComesBack) {
+  for (const DType type : {DType::f8e4m3fn, DType::f8e4m3fnuz, DType::f8e5m2, DType::f8e5m2fnuz}) {
+    for (int code = 0; code < 256; ++code) {
+      const auto byte = static_cast<std::uint8_t>(code);
+      const Value value = load_function(type)(&byte);
+      std::uint8_t back = 0;
+      store_function(type)(&back, value);
+      if (std::isnan(value.real)) {
+        EXPECT_TRUE(std::isnan(load_function(type)(&back).real)) << dtype_name(type) << " " << code;
+        continue;
+      }
+      EXPECT_EQ(back, byte) << dtype_name(type);
+      EXPECT_EQ(round_real(DType::f16, value.real), value.real) << dtype_name(type) << " " << code;
+    }
+  }
+}
+
+TEST(Float8, RoundsOnceToTheNearest) {
+  struct Case {
+    DType type;
+    double from, to;
+  };
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const Case& c : {Case{DType::f8e4m3fn, 17, 16}, {DType::f8e4m3fn, 19, 20}, {DType::f8e4m3fn, 464, 448},
+                        {DType::f8e4m3fn, 0x1p-10, 0}, {DType::f8e4m3fn, 0x1.000002p-10, 0x1p-9},
+                        {DType::f8e4m3fnuz, 247, 240}, {DType::f8e4m3fnuz, 0x1.8p-10, 0x1p-9},
+                        {DType::f8e5m2, 1.125, 1}, {DType::f8e5m2, 1.375, 1.5}, {DType::f8e5m2, 61440, infinity},
+                        {DType::f8e5m2fnuz, 57344, 57344}, {DType::f8e5m2fnuz, -0x1p-17, -0x1p-17}})
+    EXPECT_EQ(round_real(c.type, c.from), c.to) << dtype_name(c.type) << " " << c.from;
+  EXPECT_TRUE(std::isnan(round_real(DType::f8e4m3fn, 465)));
+  EXPECT_TRUE(std::isnan(round_real(DType::f8e4m3fnuz, 248)));
+  EXPECT_TRUE(std::isnan(round_real(DType::f8e4m3fnuz, infinity)));
+  EXPECT_TRUE(std::isnan(round_real(DType::f8e5m2fnuz, 61440)));
+  EXPECT_FALSE(std::signbit(round_real(DType::f8e4m3fnuz, -0.0)));
+  EXPECT_TRUE(std::signbit(round_real(DType::f8e4m3fn, -0.0)));
 }
 
 TEST(Operations, AreRefusedOnOtherTypes) {

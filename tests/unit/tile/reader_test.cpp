@@ -265,7 +265,8 @@ TEST(Writer, CanonicalFormHasNoDefaults) {
 
 TEST(Builtins, NamesAndErrors) {
   EXPECT_EQ(tile::builtin_names(programs_folder),
-            (std::vector<std::string>{"flash_attention", "gemm", "rmsnorm", "softmax"}));
+            (std::vector<std::string>{"elementwise", "flash_attention", "gemm", "layernorm", "reduce", "rmsnorm", "softmax",
+                                      "transpose"}));
   EXPECT_TRUE(tile::builtin_names("/nowhere").empty());
   const auto missing = tile::load_builtin(programs_folder, "gem");
   ASSERT_FALSE(missing);

@@ -103,7 +103,7 @@ TEST(Specialize, TypesAreChecked) {
       {"c[i, 1.5]", "a real literal where an index is needed"},
       {"C[i, j]", "may only be written"},
       {"popcount(i)", "needs an integer of a width"},
-      {"cast(c[i, j], f8e4m3fn)", "not yet: the type f8e4m3fn"},
+      {"cast(c[i, j], f6e2m3)", "not yet: the type f6e2m3"},
       {"i // (M - 128)", "division by zero"},
       {"c[64, j]", "index out of range"},
       {"c[i, 0 - 1 - j]", "index out of range"},
@@ -252,11 +252,11 @@ TEST(Specialize, TilesMustBeWrittenAndFit) {
   expect_mistakes(bind_text(program_with(R"json([
       {"op": "alloc", "name": "huge", "space": "fragment", "dtype": "f32", "shape": ["M * 1000000", "N * 1000000"]},
       {"op": "alloc", "name": "none", "space": "fragment", "dtype": "f32", "shape": ["M - 128"]},
-      {"op": "alloc", "name": "small", "space": "fragment", "dtype": "f8e5m2", "shape": [4]}])json")),
+      {"op": "alloc", "name": "small", "space": "fragment", "dtype": "f4e2m1", "shape": [4]}])json")),
                   {{"/launches/0/body/0/shape/0", "out of range"},
                    {"/launches/0/body/0/shape/1", "out of range"},
                    {"/launches/0/body/1/shape/0", "out of range"},
-                   {"/launches/0/body/2/dtype", "not yet: the type f8e5m2"}});
+                   {"/launches/0/body/2/dtype", "not yet: the type f4e2m1"}});
 }
 
 TEST(Specialize, LayoutsMayBeReplaced) {
@@ -462,7 +462,17 @@ TEST(Builtins, EveryVariantBindsForEveryTarget) {
               bindings.set["bias"] = flags & 1 ? "true" : "false";
               if (dtype != "i8") bindings.set["activation"] = flags & 2 ? "gelu" : "none";
             }
-            if (name == "rmsnorm") bindings.set["custom_eps"] = flags & 1 ? "true" : "false";
+            if (name == "rmsnorm" || name == "layernorm") bindings.set["custom_eps"] = flags & 1 ? "true" : "false";
+            if (name == "layernorm") bindings.set["bias"] = flags & 2 ? "true" : "false";
+            if (name == "reduce") {
+              bindings.set["axis"] = flags & 1 ? "first" : "last";
+              bindings.set["kind"] = flags & 2 ? "mean" : "maximum";
+            }
+            if (name == "elementwise") {
+              bindings.set["activation"] = flags & 1 ? "silu" : "gelu_tanh";
+              bindings.set["combine"] = flags & 2 ? "mul" : "none";
+              bindings.set["scaled"] = bindings.set["row"] = flags & 1 ? "true" : "false";
+            }
             const auto bound = bind(*program, bindings, target);
             ASSERT_TRUE(bound) << name << " " << target << " " << dtype << " " << size << "\n"
                                << to_text(bound.error());
@@ -474,7 +484,7 @@ TEST(Builtins, EveryVariantBindsForEveryTarget) {
       }
     }
   }
-  EXPECT_EQ(count, 6 * 5 * 4 * (4 + 3 + 3 + 3));
+  EXPECT_EQ(count, 6 * 5 * 4 * (8 + 3 + 3 + 3 + 3 + 3 + 3 + 4));
 }
 
 }  // namespace
