@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "cache/trust.hpp"
 #include "engine/jit/object_store.hpp"
 
 namespace kiln::cache {
@@ -20,6 +21,7 @@ struct StoreOptions {
   std::uint64_t entries_max = 100000;
   std::string temporary_root = "/tmp";  // a private folder is made here when `folder` is unusable; "": memory
   bool trust_other_owner = false;       // use, read-only, a folder of a user who is neither us nor root
+  TrustKey trust;                       // vouches for bundles that are made here, and for others' that are taken
   // Receives each warning (unusable folder, full disk, no locks) once; called from any thread, may be empty.
   std::function<void(const std::string&)> warn;
 };
@@ -53,6 +55,8 @@ class DiskStore final : public jit::ObjectStore {
   Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max,
                               std::optional<std::uint64_t> entries_max) override;
   Result<bool> remove(const jit::Key& key) override;
+  Result<jit::ExportReport> export_to(int fd, const jit::ExportRequest& request) override;
+  Result<jit::ImportReport> import_from(int fd, const jit::ImportRequest& request) override;
 
  private:
   struct State;

@@ -26,7 +26,8 @@ std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options) {
     return store;
   }
   warn("the cache folder is unusable (" + why + "), and no temporary one can be made: kernels are kept in memory");
-  return std::make_shared<MemoryStore>(why, std::min(options.bytes_max, memory_bytes_max), options.entries_max);
+  return std::make_shared<MemoryStore>(why, std::min(options.bytes_max, memory_bytes_max), options.entries_max,
+                                       options.trust);
 }
 
 std::shared_ptr<DiskStore> DiskStore::open_temporary(const StoreOptions& options, const std::string& why) {

@@ -88,6 +88,7 @@ void add_cache(CLI::App& app, Context& context, int& status) {
     if (context.json) print_json({{"path", context.configuration->cache.path}, {"source", context.configuration->cache.source}});
     else std::cout << context.configuration->cache.path << "\n";
   });
+  add_bundle_commands(*cache, context, status);
 }
 
 // A daemon of whatever version: these commands are the way out of a mismatch, so nothing depends on its hello.

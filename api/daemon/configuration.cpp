@@ -86,6 +86,17 @@ class ConfigReader {
     out_.sources["group"] = "config.json";
     return ok();
   }
+  // The key file that vouches for code objects; it is read at once, so that a wrong one is not found out about later.
+  Status trust_key() {
+    const Fields fields(root_, "");
+    if (!fields.has("trust_key")) return ok();
+    KILN_TRY(out_.trust_key_file, fields.text("trust_key"));
+    auto key = cache::TrustKey::read(out_.trust_key_file);
+    if (!key) return Error(key.error().code, fields.pointer("trust_key") + ": " + key.error().message);
+    out_.trust_key = std::move(*key);
+    out_.sources["trust_key"] = "config.json";
+    return ok();
+  }
   Status limits() {
     const Fields fields(root_, "");
     if (!fields.has("limits")) return ok();
@@ -119,7 +130,7 @@ Status read_config_file(Configuration& out) {
   if (!root) return std::move(root).error().with("in " + out.config.path);
   const Fields fields(*root, "");
   auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "group", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
-                            "workers_max", "compile_deadline_ms", "limits"});
+                            "workers_max", "compile_deadline_ms", "limits", "trust_key"});
   if (!known) return std::move(known).error().with("in " + out.config.path);
   ConfigReader reader(*root, out);
   auto read = [&]() -> Status {
@@ -130,6 +141,7 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.words("device_hip", out.device_hip));
     KILN_CHECK(reader.words("reference", out.reference));
     KILN_CHECK(reader.group());
+    KILN_CHECK(reader.trust_key());
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
     KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
     KILN_CHECK(reader.number("idle_exit_s", out.idle_exit_s, 1, 1000000000));
@@ -276,6 +288,7 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   store.bytes_max = configuration.cache_bytes_max;
   store.entries_max = configuration.cache_entries_max;
   store.temporary_root = configuration.temporary_folder;
+  store.trust = configuration.trust_key;
   store.warn = std::move(warn);
   options.store = cache::open_store(store);
   auto with_include = [include = configuration.include_folder](std::vector<std::string> command) {
@@ -328,6 +341,7 @@ Json configuration_json(const Configuration& c) {
   add("emulated_hip", c.emulated_hip);
   add("reference", c.reference);
   add("group", c.group);
+  add("trust_key", c.trust_key_file);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);
   add("idle_exit_s", c.idle_exit_s);

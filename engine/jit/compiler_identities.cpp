@@ -163,6 +163,34 @@ std::vector<FamilyCompiler> CompilerIdentities::families() {
   return all;
 }
 
+std::vector<std::string> CompilerIdentities::note_names() const {
+  std::vector<std::string> names;
+  for (const auto& command : commands_) names.push_back(note_name(command.family));
+  return names;
+}
+
+Bytes CompilerIdentities::merge_notes(const std::optional<Bytes>& own, ByteView brought) {
+  auto records = own ? decode(*own) : std::vector<Record>();
+  for (auto& record : decode(brought)) {
+    const auto digest = record.identity.digest();
+    const auto same = [&](const Record& known) { return known.identity.digest() == digest; };
+    if (records.size() >= records_max || std::any_of(records.begin(), records.end(), same)) continue;
+    record.command = {};  // of no start command: files of the same names and times here are not the ones meant
+    record.command_text.clear();
+    records.push_back(std::move(record));
+  }
+  return encode(records);
+}
+
+void CompilerIdentities::notes_changed() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [family, state] : families_) {
+    if (!state.known || !state.known->absent) continue;
+    state.known.reset();
+    ++generation_;
+  }
+}
+
 void CompilerIdentities::find(const target::Target& target, Done done) {
   const auto family = compile::family_of(target);
   if (const auto known = current(family)) return done(known);

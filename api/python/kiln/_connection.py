@@ -29,7 +29,7 @@ _INT_BYTES = struct.calcsize("i")
 _REPEATABLE = frozenset((
     "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
     "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.list", "cache.stats", "cache.list",
-    "cache.verify", "cache.evict", "device.list", "engine.stats"))
+    "cache.verify", "cache.evict", "cache.export", "cache.import", "device.list", "engine.stats"))
 
 
 def _wire(value: Any) -> Any:
