@@ -65,13 +65,20 @@ Result<std::shared_ptr<DiskStore>> DiskStore::open(const StoreOptions& options) 
   return std::shared_ptr<DiskStore>(new DiskStore(std::move(state)));
 }
 
+Result<std::shared_ptr<DiskStore>> DiskStore::open_read_only(const StoreOptions& options) {
+  KILN_TRY(auto folder, Folder::open_read_only(options.folder));
+  auto state = std::make_unique<State>(options, std::move(folder));
+  state->read_only = true;
+  return std::shared_ptr<DiskStore>(new DiskStore(std::move(state)));
+}
+
 DiskStore::DiskStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
 DiskStore::~DiskStore() = default;
 
 std::shared_ptr<const jit::StoredObject> DiskStore::lookup(
     const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound, std::optional<Error>* unread) {
   const auto folder = state_->folder();
-  auto entry = state_->read_sound(*folder, key, sound, true, nullptr, unread);
+  auto entry = state_->read_sound(*folder, key, sound, !state_->read_only, nullptr, unread);
   if (!entry) {
     ++state_->misses;
     return nullptr;

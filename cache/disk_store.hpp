@@ -9,6 +9,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "cache/trust.hpp"
 #include "engine/jit/object_store.hpp"
@@ -24,6 +25,9 @@ struct StoreOptions {
   TrustKey trust;                       // vouches for bundles that are made here, and for others' that are taken
   // Receives each warning (unusable folder, full disk, no locks) once; called from any thread, may be empty.
   std::function<void(const std::string&)> warn;
+  // Absolute paths of folders and bundles that are looked into, in this order, for what the store does not have. Those
+  // that are not there or not to be trusted are left out: a warning each, and stats() says why.
+  std::vector<std::string> layers;
 };
 
 // Never null. When `folder` is unusable: a store in a private temporary folder that goes with this process, or in
@@ -36,6 +40,8 @@ class DiskStore final : public jit::ObjectStore {
   // An unusable folder (cannot be created or opened, not ours, writable by others, a symlink where none is allowed) is
   // an error; one that cannot be written is none.
   static Result<std::shared_ptr<DiskStore>> open(const StoreOptions& options);
+  // A folder that is there, for lookups alone: nothing in it is changed, times of use included.
+  static Result<std::shared_ptr<DiskStore>> open_read_only(const StoreOptions& options);
   // A store in a new private folder under options.temporary_root that is removed with it; `why` goes to stats(). Null
   // when none can be made.
   static std::shared_ptr<DiskStore> open_temporary(const StoreOptions& options, const std::string& why);

@@ -76,9 +76,16 @@ Bytes CompilerIdentities::encode(const std::vector<Record>& records) {
   return w.take();
 }
 
-std::vector<CompilerIdentities::Record> CompilerIdentities::read(const std::string& family) {
+std::vector<CompilerIdentities::Record> CompilerIdentities::read_own(const std::string& family) {
   const auto note = store_.read_note(note_name(family));
   return note ? decode(*note) : std::vector<Record>();
+}
+
+std::vector<CompilerIdentities::Record> CompilerIdentities::read_all(const std::string& family) {
+  std::vector<Record> all;
+  for (const auto& note : store_.read_notes(note_name(family)))
+    for (auto& record : decode(note)) all.push_back(std::move(record));
+  return all;
 }
 
 CompilerIdentities::Record CompilerIdentities::record_for(const std::string& family) const {
@@ -214,7 +221,7 @@ void CompilerIdentities::find(const target::Target& target, Done done) {
 // Settles by the note, if its identity for our start command still holds.
 bool CompilerIdentities::remembered(const std::string& family) {
   const auto command = record_for(family).command;
-  for (const auto& record : read(family)) {
+  for (const auto& record : read_all(family)) {
     if (record.command != command || !unchanged(record.identity)) continue;
     settle(family, present(record.identity), record.identity);
     return true;
@@ -237,11 +244,10 @@ bool CompilerIdentities::ask(const target::Target& target) {
 }
 
 void CompilerIdentities::answered(const std::string& family, Result<compile::Identity> identity) {
-  auto records = read(family);
   if (!identity) {
     KnownCompiler absent;
     absent.absent = identity.error();
-    for (const auto& record : records) {
+    for (const auto& record : read_all(family)) {
       const auto digest = record.identity.digest();
       if (std::find(absent.digests.begin(), absent.digests.end(), digest) != absent.digests.end()) continue;
       absent.digests.push_back(digest);
@@ -249,6 +255,7 @@ void CompilerIdentities::answered(const std::string& family, Result<compile::Ide
     }
     return settle(family, std::make_shared<const KnownCompiler>(std::move(absent)), {});
   }
+  auto records = read_own(family);
   auto record = record_for(family);
   record.identity = *identity;
   std::erase_if(records, [&](const Record& old) {

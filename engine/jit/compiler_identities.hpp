@@ -80,7 +80,8 @@ class CompilerIdentities {
   };
   static std::vector<Record> decode(ByteView note);
   static Bytes encode(const std::vector<Record>& records);
-  std::vector<Record> read(const std::string& family);
+  std::vector<Record> read_own(const std::string& family);
+  std::vector<Record> read_all(const std::string& family);  // the layers', too
   Record record_for(const std::string& family) const;  // without an identity yet
   compile::WorkerCommand* command_of(const std::string& family);
   void check(const std::string& family, Family& state);

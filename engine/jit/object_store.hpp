@@ -38,6 +38,12 @@ struct StoredObject {
   Bytes object;    // the code object
 };
 
+// A read-only place that is looked into behind the store's own.
+struct LayerStats {
+  std::string path, kind;         // "folder", "bundle", or "none": it is not used
+  std::uint64_t entries = 0, hits = 0;
+  std::string problem;            // why it is not used
+};
 struct StoreStats {
   std::string path;               // the folder, "" when there is none
   bool writable = false;          // false: compiles are served uncached; why_not_writable says why
@@ -46,6 +52,7 @@ struct StoreStats {
   std::uint64_t entries = 0, bytes = 0;           // on disk now
   std::uint64_t entries_max = 0, bytes_max = 0;   // eviction limits
   std::uint64_t hits = 0, misses = 0, stores = 0, store_failures = 0, evictions = 0, quarantined = 0;  // of this process
+  std::vector<LayerStats> layers;                 // in the order in which they are looked into
 };
 struct StoredInfo {
   Key key;
@@ -110,6 +117,8 @@ class ObjectStore {
   virtual std::optional<LockHolder> lock_holder(const Key& key) = 0;
   // Small named records beside the entries (compiler identities): written atomically; `name` is [a-z0-9._-]{1,64}.
   virtual std::optional<Bytes> read_note(const std::string& name) = 0;
+  // The notes of this name that there are, here and in layers: the store's own first.
+  virtual std::vector<Bytes> read_notes(const std::string& name);
   virtual Status write_note(const std::string& name, ByteView bytes) = 0;
   virtual StoreStats stats() = 0;
   // Newest use first. `unread`: set where some could not be looked at, for want of descriptors say.
