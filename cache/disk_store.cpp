@@ -10,6 +10,7 @@
 #include <mutex>
 #include <set>
 
+#include "cache/bundle.hpp"
 #include "cache/entry.hpp"
 #include "cache/eviction.hpp"
 #include "cache/folder.hpp"
@@ -39,9 +40,6 @@ class DiskLock final : public jit::CompileLock {
 };
 class NoLock final : public jit::CompileLock {};
 
-// The key under which a note is encoded as an entry, so that a damaged or misplaced one is noticed.
-jit::Key note_key(const std::string& name) { return {sha256(view("note:" + name))}; }
-
 Status check_note_name(const std::string& name) {
   const bool allowed = name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789._-") == std::string::npos;
   const bool sound = allowed && !name.empty() && name.size() <= 64 && name != "." && name != "..";
@@ -67,13 +65,20 @@ Result<std::shared_ptr<DiskStore>> DiskStore::open(const StoreOptions& options) 
   return std::shared_ptr<DiskStore>(new DiskStore(std::move(state)));
 }
 
+Result<std::shared_ptr<DiskStore>> DiskStore::open_read_only(const StoreOptions& options) {
+  KILN_TRY(auto folder, Folder::open_read_only(options.folder));
+  auto state = std::make_unique<State>(options, std::move(folder));
+  state->read_only = true;
+  return std::shared_ptr<DiskStore>(new DiskStore(std::move(state)));
+}
+
 DiskStore::DiskStore(std::unique_ptr<State> state) : state_(std::move(state)) {}
 DiskStore::~DiskStore() = default;
 
 std::shared_ptr<const jit::StoredObject> DiskStore::lookup(
     const jit::Key& key, const std::function<bool(const jit::StoredObject&)>& sound, std::optional<Error>* unread) {
   const auto folder = state_->folder();
-  auto entry = state_->read_sound(*folder, key, sound, true, nullptr, unread);
+  auto entry = state_->read_sound(*folder, key, sound, !state_->read_only, nullptr, unread);
   if (!entry) {
     ++state_->misses;
     return nullptr;
@@ -201,6 +206,30 @@ Result<bool> DiskStore::remove(const jit::Key& key) {
   KILN_TRY(const bool removed, folder->remove_entry(key));
   if (removed) state_->totals.add(*folder, {-1, -static_cast<std::int64_t>(bytes.value_or(0))});
   return removed;
+}
+
+Result<jit::ExportReport> DiskStore::export_to(int fd, const jit::ExportRequest& request) {
+  const auto folder = state_->folder();
+  BundleSource source;
+  if (request.keys.empty())
+    KILN_CHECK(folder->scan([&](const ScannedEntry& entry) { source.keys.push_back(entry.key); }));
+  source.read = [&](const jit::Key& key) -> Result<std::optional<jit::StoredObject>> {
+    std::optional<Error> unread;
+    auto entry = state_->read_sound(*folder, key, request.sound, false, nullptr, &unread);
+    if (!entry && unread) return std::move(*unread);
+    return entry;
+  };
+  source.read_note = [this](const std::string& name) { return read_note(name); };
+  return export_bundle(fd, request, source, state_->options.trust);
+}
+
+Result<jit::ImportReport> DiskStore::import_from(int fd, const jit::ImportRequest& request) {
+  const auto folder = state_->folder();
+  if (!folder->writable()) return Error(ErrorCode::permission_denied, folder->why_not_writable());
+  const auto holds = [&](const jit::Key& key) {
+    return state_->read_sound(*state_->folder(), key, request.sound, false).has_value();
+  };
+  return import_bundle(fd, request, *this, holds, state_->options.trust);
 }
 
 // ---- State ----------------------------------------------------------------------------------------------------------

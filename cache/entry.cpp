@@ -27,6 +27,8 @@ const char* defect_text(Defect defect) {
   return "defective";
 }
 
+jit::Key note_key(const std::string& name) { return {sha256(view("note:" + name))}; }
+
 Bytes encode_entry(const jit::Key& key, ByteView metadata, ByteView object) {
   Bytes bytes(entry_bytes(metadata.size(), object.size()));
   auto* at = bytes.data();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "engine/jit/object_store.hpp"
 
@@ -26,6 +27,8 @@ const char* defect_text(Defect defect);
 constexpr std::uint64_t entry_bytes(std::uint64_t metadata_bytes, std::uint64_t object_bytes) {
   return entry_header_bytes + metadata_bytes + object_bytes + entry_checksum_bytes;
 }
+// The key under which a note is encoded as an entry, so that a damaged or misplaced one is noticed.
+jit::Key note_key(const std::string& name);
 Bytes encode_entry(const jit::Key& key, ByteView metadata, ByteView object);
 // The entry's parts, or what is wrong with it. Any bytes at all may come in.
 tl::expected<jit::StoredObject, Defect> decode_entry(const jit::Key& key, ByteView bytes);

@@ -65,6 +65,17 @@ Result<std::shared_ptr<Folder>> Folder::open(const std::string& path, bool trust
   return folder;
 }
 
+Result<std::shared_ptr<Folder>> Folder::open_read_only(const std::string& path) {
+  const std::shared_ptr<Folder> folder(new Folder);
+  folder->path_ = path;
+  KILN_TRY(auto opened, open_trusted_folder(path, false));
+  folder->root_ = std::move(opened.fd);
+  folder->why_not_writable_ = path + " is a layer: only read";
+  KILN_CHECK(folder->open_parts());
+  if (!folder->entries_) return Error(ErrorCode::not_found, path + ": no cache folder, it has no entries/");
+  return folder;
+}
+
 Status Folder::open_parts() {
   KILN_CHECK(open_part("entries", entries_));
   KILN_CHECK(open_part("tmp", temporary_));

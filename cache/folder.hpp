@@ -35,6 +35,8 @@ class Folder {
  public:
   // Opens, and creates what is missing. Removes temporary files of dead writers. Errors: open_trusted_folder's.
   static Result<std::shared_ptr<Folder>> open(const std::string& path, bool trust_other_owner);
+  // One that is there, for reading alone: nothing in it is made, locked or removed. Errors: open_trusted_folder's.
+  static Result<std::shared_ptr<Folder>> open_read_only(const std::string& path);
 
   [[nodiscard]] const std::string& path() const { return path_; }
   [[nodiscard]] int root() const { return root_.get(); }

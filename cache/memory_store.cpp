@@ -5,6 +5,7 @@
 #include <chrono>
 #include <ctime>
 
+#include "cache/bundle.hpp"
 #include "cache/entry.hpp"
 
 namespace kiln::cache {
@@ -135,6 +136,28 @@ Result<bool> MemoryStore::remove(const jit::Key& key) {
   if (found == by_key_.end()) return false;
   erase_locked(found->second);
   return true;
+}
+
+std::shared_ptr<const jit::StoredObject> MemoryStore::held(const jit::Key& key) {
+  const std::scoped_lock guard(mutex_);
+  const auto found = by_key_.find(key);
+  return found == by_key_.end() ? nullptr : found->second->object;
+}
+
+Result<jit::ExportReport> MemoryStore::export_to(int fd, const jit::ExportRequest& request) {
+  BundleSource source;
+  for (const auto& info : list()) source.keys.push_back(info.key);
+  source.read = [&](const jit::Key& key) -> Result<std::optional<jit::StoredObject>> {
+    const auto entry = held(key);
+    if (!entry || (request.sound && !request.sound(*entry))) return std::optional<jit::StoredObject>();
+    return std::optional<jit::StoredObject>(*entry);
+  };
+  source.read_note = [this](const std::string& name) { return read_note(name); };
+  return export_bundle(fd, request, source, trust_);
+}
+
+Result<jit::ImportReport> MemoryStore::import_from(int fd, const jit::ImportRequest& request) {
+  return import_bundle(fd, request, *this, [this](const jit::Key& key) { return held(key) != nullptr; }, trust_);
 }
 
 std::uint64_t MemoryStore::evict_locked(std::uint64_t bytes_max, std::uint64_t entries_max) {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "cache/trust.hpp"
 #include "engine/jit/object_store.hpp"
 
 namespace kiln::cache {
@@ -15,8 +16,8 @@ namespace kiln::cache {
 class MemoryStore final : public jit::ObjectStore {
  public:
   // `why` nothing is on disk: stats() gives it. Least recently used entries go beyond `bytes_max` or `entries_max`.
-  MemoryStore(std::string why, std::uint64_t bytes_max, std::uint64_t entries_max)
-      : why_(std::move(why)), bytes_max_(bytes_max), entries_max_(entries_max) {}
+  MemoryStore(std::string why, std::uint64_t bytes_max, std::uint64_t entries_max, TrustKey trust = {})
+      : why_(std::move(why)), bytes_max_(bytes_max), entries_max_(entries_max), trust_(std::move(trust)) {}
 
   std::shared_ptr<const jit::StoredObject> lookup(const jit::Key& key,
                                                   const std::function<bool(const jit::StoredObject&)>& sound = {},
@@ -32,6 +33,8 @@ class MemoryStore final : public jit::ObjectStore {
   Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max,
                               std::optional<std::uint64_t> entries_max) override;
   Result<bool> remove(const jit::Key& key) override;
+  Result<jit::ExportReport> export_to(int fd, const jit::ExportRequest& request) override;
+  Result<jit::ImportReport> import_from(int fd, const jit::ImportRequest& request) override;
 
  private:
   struct Item {
@@ -46,9 +49,11 @@ class MemoryStore final : public jit::ObjectStore {
   class Lock;
   std::uint64_t evict_locked(std::uint64_t bytes_max, std::uint64_t entries_max);
   void erase_locked(Items::iterator item);
+  std::shared_ptr<const jit::StoredObject> held(const jit::Key& key);  // no use of it
 
   const std::string why_;
   const std::uint64_t bytes_max_, entries_max_;
+  const TrustKey trust_;
   const std::shared_ptr<Held> held_ = std::make_shared<Held>();
   std::mutex mutex_;
   Items items_;

@@ -1,6 +1,8 @@
 #include <algorithm>
+#include <vector>
 
 #include "cache/disk_store.hpp"
+#include "cache/layered_store.hpp"
 #include "cache/memory_store.hpp"
 #include "cache/store_state.hpp"
 
@@ -10,9 +12,7 @@ namespace {
 constexpr std::uint64_t memory_bytes_max = std::uint64_t(256) << 20;
 constexpr std::string_view temporary_prefix = "kiln-private-cache-";
 
-}  // namespace
-
-std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options) {
+std::shared_ptr<jit::ObjectStore> open_first(const StoreOptions& options) {
   std::string why = "no cache folder is set";
   if (!options.folder.empty()) {
     auto store = DiskStore::open(options);
@@ -26,7 +26,22 @@ std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options) {
     return store;
   }
   warn("the cache folder is unusable (" + why + "), and no temporary one can be made: kernels are kept in memory");
-  return std::make_shared<MemoryStore>(why, std::min(options.bytes_max, memory_bytes_max), options.entries_max);
+  return std::make_shared<MemoryStore>(why, std::min(options.bytes_max, memory_bytes_max), options.entries_max,
+                                       options.trust);
+}
+
+}  // namespace
+
+std::shared_ptr<jit::ObjectStore> open_store(const StoreOptions& options) {
+  auto first = open_first(options);
+  if (options.layers.empty()) return first;
+  std::vector<std::unique_ptr<Layer>> layers;
+  for (const auto& path : options.layers) {
+    layers.push_back(std::make_unique<Layer>(path, options.trust));
+    const auto& problem = layers.back()->problem();
+    if (!problem.empty() && options.warn) options.warn("a layer of the cache is not used: " + problem);
+  }
+  return std::make_shared<LayeredStore>(std::move(first), std::move(layers));
 }
 
 std::shared_ptr<DiskStore> DiskStore::open_temporary(const StoreOptions& options, const std::string& why) {

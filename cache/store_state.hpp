@@ -47,6 +47,7 @@ struct DiskStore::State {
   void warn_once(const std::string& text);
 
   const StoreOptions options;
+  bool read_only = false;           // set before the store is shared
   Totals totals;
   std::atomic<std::uint64_t> hits{0}, misses{0}, stores{0}, store_failures{0}, evictions{0}, quarantined{0};
   PrivateFolder temporary;          // that the store is in, when that is a temporary one

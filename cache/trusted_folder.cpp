@@ -5,6 +5,7 @@
 #include <cerrno>
 #include <deque>
 #include <memory>
+#include <utility>
 
 #include "engine/base/os.hpp"
 
@@ -51,10 +52,19 @@ Result<std::string> follow(const std::string& path, int folder, const std::strin
   return std::string(target, static_cast<std::size_t>(n));
 }
 
-Result<UniqueFd> walk(const std::string& path) {
+// `at` is what the path names; any of it but its end is a folder.
+struct Walked {
+  UniqueFd parent, at;
+  std::string name;
+};
+Result<Walked> walk(const std::string& path) {
   std::deque<std::string> names;
   push_front(names, path);
-  KILN_TRY(auto at, open_step(AT_FDCWD, "/"));
+  Walked walked;
+  auto& at = walked.at;
+  KILN_TRY(at, open_step(AT_FDCWD, "/"));
+  KILN_TRY(walked.parent, open_step(AT_FDCWD, "/"));
+  walked.name = ".";
   for (int links = 0; !names.empty();) {
     const auto name = names.front();
     names.pop_front();
@@ -65,13 +75,19 @@ Result<UniqueFd> walk(const std::string& path) {
       push_front(names, target);
       if (!target.starts_with('/')) continue;
       KILN_TRY(at, open_step(AT_FDCWD, "/"));
-    } else if (!S_ISDIR(status.st_mode)) {
+    } else if (!S_ISDIR(status.st_mode) && !names.empty()) {
       return refused(path, "'" + name + "' is no folder");
     } else {
-      at = std::move(next);
+      walked.parent = std::exchange(at, std::move(next));
+      walked.name = name;
     }
   }
-  return at;
+  return walked;
+}
+
+Error with_path(Error error, const std::string& path) {
+  if (error.message.find(path) == std::string::npos) error.message = path + ": " + error.message;
+  return error;
 }
 
 Status check_trust(const std::string& path, const struct stat& status, bool trust_other_owner) {
@@ -92,16 +108,34 @@ bool only_owner_writes(const struct stat& status) { return (status.st_mode & 022
 
 Result<TrustedFolder> open_trusted_folder(const std::string& path, bool trust_other_owner) {
   if (!path.starts_with('/')) return Error(ErrorCode::invalid_argument, "'" + path + "' is no absolute path");
-  auto at = walk(path);
-  if (!at) {
-    if (at.error().message.find(path) == std::string::npos) at.error().message = path + ": " + at.error().message;
-    return std::move(at).error();
-  }
-  UniqueFd fd(os::openat(at->get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  auto walked = walk(path);
+  if (!walked) return with_path(std::move(walked).error(), path);
+  KILN_TRY(const auto there, stat_of(walked->at.get()));
+  if (!S_ISDIR(there.st_mode)) return refused(path, "'" + walked->name + "' is no folder");
+  UniqueFd fd(os::openat(walked->at.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!fd) return errno_error(errno, "cannot open " + path);
   KILN_TRY(const auto status, stat_of(fd.get()));
   KILN_CHECK(check_trust(path, status, trust_other_owner));
   return TrustedFolder{std::move(fd), owner_of(status)};
+}
+
+Result<FoundPath> find_trusted(const std::string& path) {
+  if (!path.starts_with('/')) return Error(ErrorCode::invalid_argument, "'" + path + "' is no absolute path");
+  auto walked = walk(path);
+  if (!walked) return with_path(std::move(walked).error(), path);
+  FoundPath found{std::move(walked->parent), std::move(walked->name), {}};
+  KILN_TRY(found.status, stat_of(walked->at.get()));
+  return found;
+}
+
+Result<UniqueFd> open_found(const FoundPath& found, const std::string& path) {
+  constexpr int flags = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+  UniqueFd fd(os::openat(found.parent.get(), found.name.c_str(), flags));
+  if (!fd) return with_path(errno_error(errno, "cannot open"), path);
+  KILN_TRY(const auto now, stat_of(fd.get()));
+  if (now.st_ino != found.status.st_ino || now.st_dev != found.status.st_dev)
+    return Error(ErrorCode::busy, path + ": replaced while it was opened", true);
+  return fd;
 }
 
 Result<UniqueFd> open_below(int folder, const char* name, bool trust_other_owner) {

@@ -25,6 +25,16 @@ struct TrustedFolder {
 // its owner only: else permission_denied with the reason.
 Result<TrustedFolder> open_trusted_folder(const std::string& path, bool trust_other_owner);
 
+// What an absolute path names, with symbolic links followed as above; not opened yet.
+struct FoundPath {
+  UniqueFd parent;        // O_PATH
+  std::string name;       // in it; no link
+  struct stat status {};
+};
+Result<FoundPath> find_trusted(const std::string& path);
+// Opens it for reading, if it is still the same; never waits for a pipe's other end. Errors name `path`.
+Result<UniqueFd> open_found(const FoundPath& found, const std::string& path);
+
 // Opens the folder `name` of a trusted folder: no symbolic link, of the same trust.
 Result<UniqueFd> open_below(int folder, const char* name, bool trust_other_owner);
 

@@ -42,6 +42,7 @@ if(TARGET engine_device_llvm)
   kiln_helper(fault_host_device support/fault_host_device.cpp engine_device_llvm)
 endif()
 kiln_helper(session_client support/session_client.cpp engine_jit cache)
+kiln_helper(bundle_maker support/bundle_maker.cpp cache)
 # kiln_test_uses(test helpers...): builds the helpers with the test.
 function(kiln_test_uses name)
   if(TARGET ${name})
@@ -75,6 +76,7 @@ kiln_test_uses(unit_compile fault_worker)
 target_sources(unit_compile PRIVATE ${CMAKE_SOURCE_DIR}/tests/differential/host/random_program.cpp)
 kiln_test_uses(unit_device fault_device)
 kiln_test_uses(unit_service fault_worker)
+kiln_test_uses(unit_cache bundle_maker)
 kiln_test_uses(unit_jit fault_worker fault_device session_client)
 # Emitted HIP text, executed on the CPU.
 add_library(test_hip_fibers STATIC ${CMAKE_SOURCE_DIR}/tests/support/hip_fibers/hip_fibers.cpp

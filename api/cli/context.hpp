@@ -93,6 +93,7 @@ void add_emulate_commands(CLI::App& app, Context& context, int& status);
 void add_capture_commands(CLI::App& app, Context& context, int& status);
 void add_replay_commands(CLI::App& app, Context& context, int& status);
 void add_service_commands(CLI::App& app, Context& context, int& status);
+void add_bundle_commands(CLI::App& cache, Context& context, int& status);  // below `kiln cache`
 void add_watch_commands(CLI::App& app, Context& context, int& status);
 void add_toolchain_commands(CLI::App& app, Context& context, int& status);
 void add_doctor_commands(CLI::App& app, Context& context, int& status);

@@ -96,6 +96,9 @@ void try_machine(Context& context, Verdicts& verdicts) {
   if (cache)
     verdicts.add({"cache", cache->value("writable", false),
                   cache->value("path", "") + (cache->contains("why_not_writable") ? ": " + cache->value("why_not_writable", "") : ""), true});
+  if (cache && cache->contains("layers"))
+    for (const auto& layer : (*cache)["layers"])
+      verdicts.add({"layer", !layer.contains("problem"), layer.value("problem", layer.value("path", "")), true});
 }
 
 // A code object for the device, in a file of ours, for the trial of modules.

@@ -32,6 +32,19 @@ void print_fields(const Json& object) {
   }
 }
 
+void print_cache(const Json& answer) {
+  Json stats = answer;
+  const Json layers = stats.contains("layers") ? stats["layers"] : Json::array();
+  stats.erase("layers");
+  print_fields(stats);
+  for (const auto& layer : layers) {
+    std::cout << "layer " << layer.value("path", "") << ": ";
+    if (layer.contains("problem")) std::cout << "not used: " << layer.value("problem", "") << "\n";
+    else std::cout << layer.value("kind", "") << ", " << text_of(layer["entries"]) << " entries, "
+                   << text_of(layer["hits"]) << " hits\n";
+  }
+}
+
 void print_entries(const Json& answer) {
   std::vector<std::vector<std::string>> rows{{"key", "bytes", "used"}};
   for (const auto& e : answer["entries"]) rows.push_back({text_of(e["key"]), text_of(e["bytes"]), text_of(e["used_unix_s"])});
@@ -64,7 +77,9 @@ int verify_command(Context& context) {
 void add_cache(CLI::App& app, Context& context, int& status) {
   auto* cache = app.add_subcommand("cache", "the kernel cache on disk");
   cache->require_subcommand(1);
-  cache->add_subcommand("stats", "counters and limits")->callback([&] { status = answer_command(context, "cache.stats", Json::object(), print_fields); });
+  cache->add_subcommand("stats", "counters and limits")->callback([&] {
+    status = answer_command(context, "cache.stats", Json::object(), print_cache);
+  });
   cache->add_subcommand("list", "entries, last used first")->callback([&] { status = answer_command(context, "cache.list", Json::object(), print_entries); });
   cache->add_subcommand("verify", "read every entry")->callback([&] { status = verify_command(context); });
   auto* evict = cache->add_subcommand("evict", "remove least recently used entries, or one");
@@ -88,6 +103,7 @@ void add_cache(CLI::App& app, Context& context, int& status) {
     if (context.json) print_json({{"path", context.configuration->cache.path}, {"source", context.configuration->cache.source}});
     else std::cout << context.configuration->cache.path << "\n";
   });
+  add_bundle_commands(*cache, context, status);
 }
 
 // A daemon of whatever version: these commands are the way out of a mismatch, so nothing depends on its hello.

@@ -63,6 +63,13 @@ class ConfigReader {
     slot = std::uint64_t(value);
     return ok();
   }
+  Status boolean(const char* name, bool& slot) {
+    const Fields fields(root_, "");
+    if (!fields.has(name)) return ok();
+    KILN_TRY(slot, fields.boolean_or(name, slot));
+    out_.sources[name] = "config.json";
+    return ok();
+  }
   Status words(const char* name, std::vector<std::string>& slot) {
     const Fields fields(root_, "");
     if (!fields.has(name)) return ok();
@@ -93,6 +100,17 @@ class ConfigReader {
     KILN_TRY(auto value, fields.text(name));
     if (!value.empty() && !value.starts_with('/')) return fields.error(name, "an absolute path, or \"\" for none");
     slot = {std::move(value), "config.json"};
+    return ok();
+  }
+  // The key file that vouches for code objects; it is read at once, so that a wrong one is not found out about later.
+  Status trust_key() {
+    const Fields fields(root_, "");
+    if (!fields.has("trust_key")) return ok();
+    KILN_TRY(out_.trust_key_file, fields.text("trust_key"));
+    auto key = cache::TrustKey::read(out_.trust_key_file);
+    if (!key) return Error(key.error().code, fields.pointer("trust_key") + ": " + key.error().message);
+    out_.trust_key = std::move(*key);
+    out_.sources["trust_key"] = "config.json";
     return ok();
   }
   Status limits() {
@@ -128,7 +146,8 @@ Status read_config_file(Configuration& out) {
   if (!root) return std::move(root).error().with("in " + out.config.path);
   const Fields fields(*root, "");
   auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "group", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
-                            "metrics_socket", "metrics_port", "workers_max", "compile_deadline_ms", "limits"});
+                            "metrics_socket", "metrics_port", "workers_max", "compile_deadline_ms", "limits", "trust_key", "cache_layers",
+                            "cache_trust_other_owner"});
   if (!known) return std::move(known).error().with("in " + out.config.path);
   ConfigReader reader(*root, out);
   auto read = [&]() -> Status {
@@ -139,6 +158,9 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.words("device_hip", out.device_hip));
     KILN_CHECK(reader.words("reference", out.reference));
     KILN_CHECK(reader.group());
+    KILN_CHECK(reader.trust_key());
+    KILN_CHECK(reader.words("cache_layers", out.cache_layers));
+    KILN_CHECK(reader.boolean("cache_trust_other_owner", out.cache_trust_other_owner));
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
     KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
     KILN_CHECK(reader.number("idle_exit_s", out.idle_exit_s, 1, 1000000000));
@@ -212,6 +234,17 @@ Status apply_flags(Configuration& out, const std::vector<std::string>& flags, co
   return ok();
 }
 
+// As in PATH, but that nothing between colons is nothing.
+std::vector<std::string> split_paths(const std::string& text) {
+  std::vector<std::string> paths;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const auto end = std::min(text.find(':', begin), text.size());
+    if (end > begin) paths.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return paths;
+}
+
 // Children start in `/`, and so do daemons: a relative path would mean something else there.
 Status check_commands(const Configuration& c) {
   const std::map<std::string, const std::vector<std::string>*> commands{
@@ -274,6 +307,10 @@ Result<Configuration> load_configuration(const Environment& environment, const O
     if (const auto command = environment.get(variable); !command.empty())
       KILN_CHECK(override_worker(out, family, command, "environment " + variable, false));
   }
+  if (const auto layers = environment.get("KILN_CACHE_LAYERS"); !layers.empty()) {
+    out.cache_layers = split_paths(layers);
+    out.sources["cache_layers"] = "environment KILN_CACHE_LAYERS";
+  }
   KILN_CHECK(apply_flags(out, overrides.workers, "--worker", false));
   KILN_CHECK(apply_flags(out, overrides.worker_arguments, "--worker-argument", true));
   KILN_CHECK(check_commands(out));
@@ -289,6 +326,9 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   store.bytes_max = configuration.cache_bytes_max;
   store.entries_max = configuration.cache_entries_max;
   store.temporary_root = configuration.temporary_folder;
+  store.trust = configuration.trust_key;
+  store.layers = configuration.cache_layers;
+  store.trust_other_owner = configuration.cache_trust_other_owner;
   store.warn = std::move(warn);
   options.store = cache::open_store(store);
   auto with_include = [include = configuration.include_folder](std::vector<std::string> command) {
@@ -341,6 +381,9 @@ Json configuration_json(const Configuration& c) {
   add("emulated_hip", c.emulated_hip);
   add("reference", c.reference);
   add("group", c.group);
+  add("trust_key", c.trust_key_file);
+  add("cache_layers", c.cache_layers);
+  add("cache_trust_other_owner", c.cache_trust_other_owner);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);
   place("metrics_socket", c.metrics_socket);

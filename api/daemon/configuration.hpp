@@ -11,6 +11,7 @@
 
 #include "api/protocol/json.hpp"
 #include "api/protocol/limits.hpp"
+#include "cache/trust.hpp"
 #include "engine/base/paths.hpp"
 #include "engine/jit/session.hpp"
 
@@ -28,6 +29,10 @@ struct Configuration {
                                                   // empty: worker_hip is set, whatever is installed
   std::vector<std::string> worker_hip_arguments;  // that follow it, of --worker-argument
   std::uint64_t cache_bytes_max = std::uint64_t(5) << 30, cache_entries_max = 100000;
+  std::vector<std::string> cache_layers;          // folders and bundles that are looked into, and only read
+  bool cache_trust_other_owner = false;           // a cache folder of another user's is read, not refused
+  std::string trust_key_file;                     // "": none
+  cache::TrustKey trust_key;                      // its content
   std::string group;                              // whose members may use the daemon; "": its own user and root alone
   std::optional<gid_t> group_id;
   LocatedPath metrics_socket;                     // HTTP for Prometheus; path "": none

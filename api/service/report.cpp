@@ -309,6 +309,11 @@ Json store_stats_json(const jit::StoreStats& s) {
              {"store_failures", s.store_failures}, {"evictions", s.evictions}, {"quarantined", s.quarantined}};
   if (!s.why_not_writable.empty()) value["why_not_writable"] = s.why_not_writable;
   if (!s.why_no_locks.empty()) value["why_no_locks"] = s.why_no_locks;
+  for (const auto& layer : s.layers) {
+    Json one{{"path", layer.path}, {"kind", layer.kind}, {"entries", layer.entries}, {"hits", layer.hits}};
+    if (!layer.problem.empty()) one["problem"] = layer.problem;
+    value["layers"].push_back(std::move(one));
+  }
   return value;
 }
 

@@ -340,10 +340,13 @@ void engine_metrics(const CallPtr& call);
 void engine_connections(const CallPtr& call);
 // What the request is about, in words for people: "gemm for gfx942".
 std::string subject_of(const protocol::Json& params);
+// cache_methods.cpp
 void cache_stats(const CallPtr& call);
 void cache_list(const CallPtr& call);
 void cache_verify(const CallPtr& call);
 void cache_evict(const CallPtr& call);
+void cache_export(const CallPtr& call);
+void cache_import(const CallPtr& call);
 
 // A kernel named by "key", or compiled from "program" … in the same request. `next` on any thread.
 void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const jit::Kernel>, std::shared_ptr<const bound::Program>)> next);

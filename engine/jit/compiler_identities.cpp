@@ -76,9 +76,16 @@ Bytes CompilerIdentities::encode(const std::vector<Record>& records) {
   return w.take();
 }
 
-std::vector<CompilerIdentities::Record> CompilerIdentities::read(const std::string& family) {
+std::vector<CompilerIdentities::Record> CompilerIdentities::read_own(const std::string& family) {
   const auto note = store_.read_note(note_name(family));
   return note ? decode(*note) : std::vector<Record>();
+}
+
+std::vector<CompilerIdentities::Record> CompilerIdentities::read_all(const std::string& family) {
+  std::vector<Record> all;
+  for (const auto& note : store_.read_notes(note_name(family)))
+    for (auto& record : decode(note)) all.push_back(std::move(record));
+  return all;
 }
 
 CompilerIdentities::Record CompilerIdentities::record_for(const std::string& family) const {
@@ -163,6 +170,34 @@ std::vector<FamilyCompiler> CompilerIdentities::families() {
   return all;
 }
 
+std::vector<std::string> CompilerIdentities::note_names() const {
+  std::vector<std::string> names;
+  for (const auto& command : commands_) names.push_back(note_name(command.family));
+  return names;
+}
+
+Bytes CompilerIdentities::merge_notes(const std::optional<Bytes>& own, ByteView brought) {
+  auto records = own ? decode(*own) : std::vector<Record>();
+  for (auto& record : decode(brought)) {
+    const auto digest = record.identity.digest();
+    const auto same = [&](const Record& known) { return known.identity.digest() == digest; };
+    if (records.size() >= records_max || std::any_of(records.begin(), records.end(), same)) continue;
+    record.command = {};  // of no start command: files of the same names and times here are not the ones meant
+    record.command_text.clear();
+    records.push_back(std::move(record));
+  }
+  return encode(records);
+}
+
+void CompilerIdentities::notes_changed() {
+  const std::lock_guard lock(mutex_);
+  for (auto& [family, state] : families_) {
+    if (!state.known || !state.known->absent) continue;
+    state.known.reset();
+    ++generation_;
+  }
+}
+
 void CompilerIdentities::find(const target::Target& target, Done done) {
   const auto family = compile::family_of(target);
   if (const auto known = current(family)) return done(known);
@@ -186,7 +221,7 @@ void CompilerIdentities::find(const target::Target& target, Done done) {
 // Settles by the note, if its identity for our start command still holds.
 bool CompilerIdentities::remembered(const std::string& family) {
   const auto command = record_for(family).command;
-  for (const auto& record : read(family)) {
+  for (const auto& record : read_all(family)) {
     if (record.command != command || !unchanged(record.identity)) continue;
     settle(family, present(record.identity), record.identity);
     return true;
@@ -209,11 +244,10 @@ bool CompilerIdentities::ask(const target::Target& target) {
 }
 
 void CompilerIdentities::answered(const std::string& family, Result<compile::Identity> identity) {
-  auto records = read(family);
   if (!identity) {
     KnownCompiler absent;
     absent.absent = identity.error();
-    for (const auto& record : records) {
+    for (const auto& record : read_all(family)) {
       const auto digest = record.identity.digest();
       if (std::find(absent.digests.begin(), absent.digests.end(), digest) != absent.digests.end()) continue;
       absent.digests.push_back(digest);
@@ -221,6 +255,7 @@ void CompilerIdentities::answered(const std::string& family, Result<compile::Ide
     }
     return settle(family, std::make_shared<const KnownCompiler>(std::move(absent)), {});
   }
+  auto records = read_own(family);
   auto record = record_for(family);
   record.identity = *identity;
   std::erase_if(records, [&](const Record& old) {

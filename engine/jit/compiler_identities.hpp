@@ -52,6 +52,13 @@ class CompilerIdentities {
   bool look_again(const std::string& family);
   // All configured families, after a look at their commands.
   std::vector<FamilyCompiler> families();
+  // The names of the notes that remember identities: of the configured families.
+  std::vector<std::string> note_names() const;
+  // `own`, a note of this store's, with the identities that another store's note remembers: to look up with, never to
+  // compile by, whatever start command they were found by there.
+  static Bytes merge_notes(const std::optional<Bytes>& own, ByteView brought);
+  // Other identities may be remembered now: families without a compiler are looked at anew.
+  void notes_changed();
   // `done` exactly once, possibly before this returns, never null.
   void find(const target::Target& target, Done done);
   // Answers everyone who waits with this error. Nothing is asked any more.
@@ -73,7 +80,8 @@ class CompilerIdentities {
   };
   static std::vector<Record> decode(ByteView note);
   static Bytes encode(const std::vector<Record>& records);
-  std::vector<Record> read(const std::string& family);
+  std::vector<Record> read_own(const std::string& family);
+  std::vector<Record> read_all(const std::string& family);  // the layers', too
   Record record_for(const std::string& family) const;  // without an identity yet
   compile::WorkerCommand* command_of(const std::string& family);
   void check(const std::string& family, Family& state);

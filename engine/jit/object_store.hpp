@@ -38,6 +38,12 @@ struct StoredObject {
   Bytes object;    // the code object
 };
 
+// A read-only place that is looked into behind the store's own.
+struct LayerStats {
+  std::string path, kind;         // "folder", "bundle", or "none": it is not used
+  std::uint64_t entries = 0, hits = 0;
+  std::string problem;            // why it is not used
+};
 struct StoreStats {
   std::string path;               // the folder, "" when there is none
   bool writable = false;          // false: compiles are served uncached; why_not_writable says why
@@ -46,6 +52,7 @@ struct StoreStats {
   std::uint64_t entries = 0, bytes = 0;           // on disk now
   std::uint64_t entries_max = 0, bytes_max = 0;   // eviction limits
   std::uint64_t hits = 0, misses = 0, stores = 0, store_failures = 0, evictions = 0, quarantined = 0;  // of this process
+  std::vector<LayerStats> layers;                 // in the order in which they are looked into
 };
 struct StoredInfo {
   Key key;
@@ -55,6 +62,31 @@ struct StoredInfo {
 struct VerifyReport {
   std::uint64_t checked = 0, bad = 0;
   std::vector<std::string> problems;  // "KEY: what is wrong", at most 100
+};
+
+// Which of a store's own entries become one file (cache/ENTRY.md, "Bundle").
+struct ExportRequest {
+  std::vector<Key> keys;           // these alone; empty: all
+  std::vector<std::string> notes;  // by name; those that there are
+  std::function<bool(const StoredObject&)> sound, wanted;  // both have to hold; empty: they do
+  // Before so many more bytes are written: an error ends it. May be empty.
+  std::function<Status(std::uint64_t bytes)> admit;
+};
+struct ExportReport {
+  std::uint64_t entries = 0, notes = 0, bytes = 0;
+  bool vouched = false;            // by the HMAC of the configured key
+};
+// What is taken of such a file.
+struct ImportRequest {
+  std::function<bool(const StoredObject&)> sound;  // as of ObjectStore::lookup
+  std::vector<std::string> notes;  // by name; those that there are
+  // What the store's note is to be, with what the file brings.
+  std::function<Bytes(const std::optional<Bytes>& own, ByteView brought)> merge_note;
+  std::function<Status()> go_on;   // asked before each entry: an error ends it. May be empty.
+};
+struct ImportReport {
+  std::uint64_t taken = 0, present = 0, refused = 0, notes = 0;
+  std::vector<std::string> problems;  // "KEY: why it was refused", at most 100
 };
 
 // Held while one process compiles one key; released by destruction or the death of its holder.
@@ -85,6 +117,8 @@ class ObjectStore {
   virtual std::optional<LockHolder> lock_holder(const Key& key) = 0;
   // Small named records beside the entries (compiler identities): written atomically; `name` is [a-z0-9._-]{1,64}.
   virtual std::optional<Bytes> read_note(const std::string& name) = 0;
+  // The notes of this name that there are, here and in layers: the store's own first.
+  virtual std::vector<Bytes> read_notes(const std::string& name);
   virtual Status write_note(const std::string& name, ByteView bytes) = 0;
   virtual StoreStats stats() = 0;
   // Newest use first. `unread`: set where some could not be looked at, for want of descriptors say.
@@ -93,6 +127,13 @@ class ObjectStore {
   // Evicts least recently used entries until at most these limits hold (absent: the configured ones). Count removed.
   virtual Result<std::uint64_t> evict(std::optional<std::uint64_t> bytes_max, std::optional<std::uint64_t> entries_max) = 0;
   virtual Result<bool> remove(const Key& key) = 0;   // false when it was not there
+  // Writes a bundle into an empty regular file, from its start; what is there after an error is none. Errors:
+  // not_found for a key of the request, and when nothing is to be exported; `admit`'s.
+  virtual Result<ExportReport> export_to(int fd, const ExportRequest& request);
+  // Takes over what a bundle holds and the store does not. Only pread is done to `fd`. Errors: corrupt and
+  // unsupported, before anything is taken; permission_denied when neither its owner nor an HMAC vouches for it, or when
+  // nothing can be stored here; what a store met (disk_full): what was taken until then stays.
+  virtual Result<ImportReport> import_from(int fd, const ImportRequest& request);
 };
 
 }  // namespace kiln::jit

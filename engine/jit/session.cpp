@@ -59,6 +59,24 @@ bool is_object_for(ByteView object, const target::Target& target) {
          head.e_flags == target.elf_flags;
 }
 
+// The entry's metadata, if the entry is one of this engine's for `target` (null: for the one that it names).
+std::optional<compile::Metadata> sound_metadata(const StoredObject& stored, const target::Target* target) {
+  auto metadata = compile::decode_metadata(stored.metadata);
+  if (!metadata) return std::nullopt;
+  if (target) {
+    if (metadata->target != target->full || !is_object_for(stored.object, *target)) return std::nullopt;
+    return std::move(*metadata);
+  }
+  const auto named = target::parse_target(metadata->target);
+  if (!named || !is_object_for(stored.object, *named)) return std::nullopt;
+  return std::move(*metadata);
+}
+
+// Whether a filter's list, which may be empty, has it.
+bool listed(const std::vector<std::string>& list, const std::string& name) {
+  return list.empty() || std::find(list.begin(), list.end(), name) != list.end();
+}
+
 class SessionImpl final : public Session {
  public:
   SessionImpl(SessionOptions options, Digest headers);
@@ -93,6 +111,9 @@ class SessionImpl final : public Session {
   std::vector<FamilyCompiler> family_compilers() override { return identities_.families(); }
   SessionStats stats() override;
   ObjectStore& store() override { return *options_.store; }
+  Result<ExportReport> export_kernels(int fd, const KernelFilter& filter,
+                                      std::function<Status(std::uint64_t)> admit) override;
+  Result<ImportReport> import_kernels(int fd, std::function<Status()> go_on) override;
 
  private:
   static compile::PoolOptions pool_options(const SessionOptions& options);
@@ -362,12 +383,9 @@ KernelPtr SessionImpl::on_disk(const Key& key, const target::Target* target, Pro
                                std::optional<Error>* unread) {
   auto kernel = std::make_shared<Kernel>();
   const auto sound = [&](const StoredObject& stored) {
-    auto metadata = compile::decode_metadata(stored.metadata);
-    if (!metadata) return false;
-    kernel->metadata = std::move(*metadata);
-    if (target) return kernel->metadata.target == target->full && is_object_for(stored.object, *target);
-    const auto named = target::parse_target(kernel->metadata.target);
-    return named && is_object_for(stored.object, *named);
+    auto metadata = sound_metadata(stored, target);
+    if (metadata) kernel->metadata = std::move(*metadata);
+    return metadata.has_value();
   };
   kernel->stored = options_.store->lookup(key, sound, unread);
   if (!kernel->stored) return nullptr;
@@ -395,6 +413,41 @@ bool SessionImpl::forget(const Key& key) {
   loaded_.unload(key);
   const std::lock_guard lock(mutex_);
   return kernels_.erase(key);
+}
+
+Result<ExportReport> SessionImpl::export_kernels(int fd, const KernelFilter& filter,
+                                                 std::function<Status(std::uint64_t)> admit) {
+  std::vector<std::string> whole, bare;  // targets with their features, and without any
+  for (const auto& text : filter.targets) {
+    KILN_TRY(const auto target, target_of(text));
+    (text.find(':') == std::string::npos ? bare : whole).push_back(target->full);
+  }
+  ExportRequest request;
+  request.keys = filter.keys;
+  request.notes = identities_.note_names();
+  request.admit = std::move(admit);
+  request.sound = [](const StoredObject& stored) { return sound_metadata(stored, nullptr).has_value(); };
+  const auto without_features = [](const std::string& target) { return target.substr(0, target.find(':')); };
+  std::transform(bare.begin(), bare.end(), bare.begin(), without_features);
+  request.wanted = [&](const StoredObject& stored) {
+    const auto metadata = sound_metadata(stored, nullptr);
+    if (!metadata || !listed(filter.programs, metadata->program)) return false;
+    if (filter.targets.empty()) return true;
+    const auto has = [](const auto& list, const auto& name) { return !list.empty() && listed(list, name); };
+    return has(whole, metadata->target) || has(bare, without_features(metadata->target));
+  };
+  return options_.store->export_to(fd, request);
+}
+
+Result<ImportReport> SessionImpl::import_kernels(int fd, std::function<Status()> go_on) {
+  ImportRequest request;
+  request.notes = identities_.note_names();
+  request.merge_note = &CompilerIdentities::merge_notes;
+  request.go_on = std::move(go_on);
+  request.sound = [](const StoredObject& stored) { return sound_metadata(stored, nullptr).has_value(); };
+  auto report = options_.store->import_from(fd, request);
+  identities_.notes_changed();
+  return report;
 }
 
 SessionStats SessionImpl::stats() {

@@ -83,6 +83,13 @@ struct SessionStats {
   std::uint64_t memory_hits = 0, requests = 0, joined = 0, kernels_loaded = 0;
 };
 
+// Of the cache's kernels: those that meet all that is given.
+struct KernelFilter {
+  std::vector<Key> keys;
+  std::vector<std::string> programs;   // by name
+  std::vector<std::string> targets;    // "gfx942": whatever its features; with features exactly these
+};
+
 class Session {
  public:
   virtual ~Session() = default;
@@ -132,6 +139,12 @@ class Session {
   virtual std::vector<FamilyCompiler> family_compilers() = 0;
   virtual SessionStats stats() = 0;
   virtual ObjectStore& store() = 0;
+  // The cache's kernels as one file, and such a file's into the cache: ObjectStore::export_to and import_from with this
+  // engine's view of what a sound entry is. The compilers' identities travel along, so that a machine without a
+  // compiler finds the kernels. Errors: theirs; unknown_target for a target of the filter.
+  virtual Result<ExportReport> export_kernels(int fd, const KernelFilter& filter,
+                                              std::function<Status(std::uint64_t bytes)> admit) = 0;
+  virtual Result<ImportReport> import_kernels(int fd, std::function<Status()> go_on) = 0;
 };
 
 }  // namespace kiln::jit

@@ -26,6 +26,7 @@ class Completion(unittest.TestCase):
         self.assertEqual(self.offered("kiln", "cac"), ["cache"])
         self.assertEqual(self.offered("kiln", "cache", "ev"), ["evict"])
         self.assertIn("--entries", self.offered("kiln", "cache", "evict", "--"))
+        self.assertIn("--program", self.offered("kiln", "cache", "export", "--"))
         self.assertEqual(self.offered("kiln", "run", "soft"), ["softmax"])
         self.assertEqual(self.offered("kiln", "run", "el"), ["elementwise"])
         self.assertEqual(self.offered("kiln", "--json", "run", "gemm", "--device", "emu"), ["emu:gfx90a", "emu:gfx942", "emu:gfx950", "emu:gfx1100"])

@@ -93,11 +93,12 @@ class Group(PeersCase):
         for uid, groups in ((USER, [1, 2, GROUP, 3]), (GROUP, [])):
             compiled, connections, buffers, *refused = as_user(uid, groups, self.calls(
                 ("kernel.compile", compile), ("engine.connections", {}), ("buffer.list", {}), ("shutdown", {}),
-                ("cache.evict", {"bytes_max": 0}), ("tuning.remove", {"record": "0" * 64}), ("tuning.import", {"records": {}})))
+                ("cache.evict", {"bytes_max": 0}), ("cache.export", {}), ("cache.import", {"fd": {"fd": 0}}),
+                ("tuning.remove", {"record": "0" * 64}), ("tuning.import", {"records": {}})))
             self.assertEqual(len(compiled["key"]), 64)
             self.assertEqual([c["uid"] for c in connections["connections"]], [uid])
             self.assertEqual(buffers, {"buffers": []})
-            self.assertEqual(refused, ["permission_denied"] * 4)
+            self.assertEqual(refused, ["permission_denied"] * 6)
         self.assertEqual(ours.call("ping")["result"], {})
 
     def test_a_client_of_the_group(self):

@@ -111,7 +111,8 @@ REQUESTS = [
     ("stream.cancel", {"stream": 1}), ("stream.release", {"stream": 1}), ("cache.stats", {}),
     ("cache.list", {"limit": 2}),
     ("cache.verify", {}), ("cache.evict", {"entries_max": 1000, "bytes_max": 1 << 40}), ("engine.stats", {}),
-    ("engine.connections", {}),
+    ("engine.connections", {}), ("cache.export", {"keys": ["0" * 64], "programs": ["softmax"], "targets": ["host"]}),
+    ("cache.import", {"fd": {"fd": 0}}),
     ("device.list", {"device": "host"}), ("$/cancel", {"id": 1})]
 NOT_SENT = {"shutdown"}
 VALUES = [json.dumps(value) for value in (

@@ -32,7 +32,7 @@ _VISIBLE = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES
 _REPEATABLE = frozenset((
     "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
     "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.list", "cache.stats", "cache.list",
-    "cache.verify", "cache.evict", "device.list", "engine.stats", "engine.connections", "engine.metrics"))
+    "cache.verify", "cache.evict", "cache.export", "cache.import", "device.list", "engine.stats", "engine.connections", "engine.metrics"))
 
 
 def _wire(value: Any) -> Any:

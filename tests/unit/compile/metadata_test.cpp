@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "engine/base/fd.hpp"
 #include "engine/compile/worker_protocol.hpp"
 
 namespace kiln::compile {
@@ -60,6 +61,34 @@ TEST(Metadata, ReadsBackWhatItWrote) {
   EXPECT_EQ(back->lds_rows[0].address, 24);
   EXPECT_EQ(back->elf_flags, 0x54cu);
   EXPECT_EQ(back->compile_ms, 12.5);
+}
+
+// The example of the normative page of entries is what is written.
+TEST(Metadata, TheDocumentsExample) {
+  const auto page = read_file(KILN_SOURCE_DIR "/cache/ENTRY.md");
+  ASSERT_TRUE(page);
+  std::string all(text(*page));
+  all.erase(0, all.find("## Metadata\n"));
+  const auto begin = all.find("```hex\n");
+  ASSERT_NE(begin, std::string::npos);
+  std::string digits = all.substr(begin + 7, all.find("```", begin + 7) - begin - 7);
+  std::erase_if(digits, [](char c) { return c == ' ' || c == '\n'; });
+  const auto example = from_hex(digits);
+  ASSERT_TRUE(example);
+  Metadata m;
+  m.program = "p", m.target = "host", m.compiler = "c", m.kernel_program = "k", m.source = "t", m.compile_ms = 1.5;
+  LaunchInfo launch;
+  launch.symbol = "p_0", launch.grid = {2, 1, 1}, launch.threads = 1, launch.wave = 1;
+  launch.order = {};
+  launch.order.panel = 0;
+  launch.resources.code_bytes = 5;
+  m.launches = {launch};
+  TensorInfo tensor;
+  tensor.name = "x", tensor.shape = {4}, tensor.strides = {1}, tensor.access = Access::readwrite;
+  tensor.align_bytes = 4, tensor.bytes = 16;
+  m.tensors = {tensor};
+  EXPECT_EQ(to_hex(encode(m)), to_hex(*example));
+  EXPECT_TRUE(decode_metadata(*example));
 }
 
 TEST(Metadata, EveryCutIsRefused) {
