@@ -76,6 +76,14 @@ class ConfigReader {
     out_.sources[name] = "config.json";
     return ok();
   }
+  Status path(const char* name, std::string& slot) {
+    const Fields fields(root_, "");
+    if (!fields.has(name)) return ok();
+    KILN_TRY(slot, fields.text(name));
+    if (!slot.starts_with('/')) return fields.error(name, "an absolute path");
+    out_.sources[name] = "config.json";
+    return ok();
+  }
   // A group by its name or number.
   Status group() {
     const Fields fields(root_, "");
@@ -119,7 +127,7 @@ Status read_config_file(Configuration& out) {
   if (!root) return std::move(root).error().with("in " + out.config.path);
   const Fields fields(*root, "");
   auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "group", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
-                            "workers_max", "compile_deadline_ms", "limits"});
+                            "workers_max", "compile_deadline_ms", "limits", "trust_key", "cache_tier"});
   if (!known) return std::move(known).error().with("in " + out.config.path);
   ConfigReader reader(*root, out);
   auto read = [&]() -> Status {
@@ -130,6 +138,9 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.words("device_hip", out.device_hip));
     KILN_CHECK(reader.words("reference", out.reference));
     KILN_CHECK(reader.group());
+    KILN_CHECK(reader.path("trust_key", out.trust_key));
+    KILN_TRY(out.cache_tier, read_tier_setting(*root));
+    if (!out.cache_tier.url.empty()) out.sources["cache_tier"] = "config.json";
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
     KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
     KILN_CHECK(reader.number("idle_exit_s", out.idle_exit_s, 1, 1000000000));
@@ -261,6 +272,10 @@ Result<Configuration> load_configuration(const Environment& environment, const O
     if (const auto command = environment.get(variable); !command.empty())
       KILN_CHECK(override_worker(out, family, command, "environment " + variable, false));
   }
+  if (const auto url = environment.get("KILN_CACHE_TIER"); !url.empty()) {
+    out.cache_tier = {url};
+    out.sources["cache_tier"] = "environment KILN_CACHE_TIER";
+  }
   KILN_CHECK(apply_flags(out, overrides.workers, "--worker", false));
   KILN_CHECK(apply_flags(out, overrides.worker_arguments, "--worker-argument", true));
   KILN_CHECK(check_commands(out));
@@ -276,12 +291,15 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   store.bytes_max = configuration.cache_bytes_max;
   store.entries_max = configuration.cache_entries_max;
   store.temporary_root = configuration.temporary_folder;
-  store.warn = std::move(warn);
+  store.warn = warn;
   options.store = cache::open_store(store);
   auto with_include = [include = configuration.include_folder](std::vector<std::string> command) {
     if (!command.empty()) command.insert(command.end(), {"--include", include});
     return command;
   };
+  auto tier = open_tier(configuration.cache_tier, configuration.trust_key, std::move(warn));
+  if (!tier) return std::move(tier).error().with("the setting cache_tier: " + configuration.sources.at("cache_tier"));
+  options.tier = std::move(*tier);
   compile::WorkerCommand hip{"hip", with_include(configuration.worker_hip), configuration.no_hip, {}};
   if (!configuration.own_worker_hip.empty()) {  // toolchains come and go while we run
     const auto watch = std::make_shared<compile::ToolchainWatch>(configuration.toolchains.path);
@@ -330,6 +348,8 @@ Json configuration_json(const Configuration& c) {
   add("group", c.group);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);
+  add("trust_key", c.trust_key);
+  add("cache_tier", tier_setting_json(c.cache_tier));
   add("idle_exit_s", c.idle_exit_s);
   add("workers_max", c.workers_max);
   add("compile_deadline_ms", c.compile_deadline_ms);

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/daemon/cache_tier.hpp"
 #include "api/protocol/json.hpp"
 #include "api/protocol/limits.hpp"
 #include "engine/base/paths.hpp"
@@ -36,6 +37,8 @@ struct Configuration {
   protocol::Limits limits;
   std::string temporary_folder = "/tmp";          // TMPDIR: workers' private folders, a cache of last resort
   std::vector<std::string> environment;           // this process's, whole; workers get an allow-list of it
+  std::string trust_key;                          // path of the file of the key that vouches for code objects; "": none
+  TierSetting cache_tier;
   std::map<std::string, std::string> sources;     // setting -> "default", "config.json", "environment KILN_…", "flag --…"
 };
 
