@@ -13,6 +13,8 @@
 namespace kiln::cache {
 namespace {
 
+constexpr std::uint64_t answer_bytes_max = std::uint64_t(64) << 20;  // more is asked for when these are handed over
+
 // Libraries below may write to a connection that the peer has closed.
 void block_broken_pipes() {
   sigset_t set;
@@ -30,17 +32,20 @@ std::uint64_t size_of(const jit::StoredObject& stored) {
 TierWorker::TierWorker(TierOptions options, std::string url, Open open, Now now)
     : options_(std::move(options)), url_(std::move(url)), open_(std::move(open)), now_(std::move(now)) {}
 
-// Whether there is a thread to do it; starts it. With the lock held.
+// Whether there are threads to do it; starts them. With the lock held.
 bool TierWorker::started() {
   if (thread_.joinable()) return true;
-  int ends[2];
-  if (os::pipe2(ends, O_CLOEXEC) != 0) {
+  int ends[2] = {-1, -1};
+  if (!interrupt_ && os::pipe2(ends, O_CLOEXEC) != 0) {
     counters_.last_error = errno_error(errno, "make a pipe").message;
     return false;
   }
-  interrupt_.reset(ends[0]);
-  interrupter_.reset(ends[1]);
+  if (!interrupt_) {
+    interrupt_.reset(ends[0]);
+    interrupter_.reset(ends[1]);
+  }
   try {
+    if (!answering_.joinable()) answering_ = std::thread([this] { answer(); });
     thread_ = std::thread([this] { run(); });
   } catch (const std::system_error& error) {  // no threads left
     counters_.last_error = error.what();
@@ -52,7 +57,7 @@ bool TierWorker::started() {
 void TierWorker::fetch(const jit::Key& key, Sound sound, Fetched done) {
   {
     const std::lock_guard lock(mutex_);
-    if (!stopping_ && breaker_.allows(now_()) && fetches_.size() < options_.fetches_max && started()) {
+    if (!stopping_ && breaker_.allows(now_()) && fetches_.size() + answers_.size() < options_.fetches_max && started()) {
       fetches_.push_back({key, std::move(sound), std::move(done), Deadline::after(options_.timeout)});
       wake_.notify_one();
       return;
@@ -99,20 +104,31 @@ void TierWorker::stop() {
   }
   for (auto& fetch : unasked) fetch.done(nullptr);
   if (thread_.joinable()) thread_.join();
+  {
+    const std::lock_guard lock(mutex_);
+    asked_all_ = true;
+    answered_.notify_one();
+  }
+  if (answering_.joinable()) answering_.join();
 }
 
 void TierWorker::run() {
   block_broken_pipes();
   std::unique_lock lock(mutex_);
   for (;;) {
-    wake_.wait(lock, [this] { return stopping_ || !fetches_.empty() || !puts_.empty(); });
+    wake_.wait(lock, [this] {
+      return stopping_ || (answer_bytes_ < answer_bytes_max && (!fetches_.empty() || !puts_.empty()));
+    });
     if (!fetches_.empty()) {
       auto fetch = std::move(fetches_.front());
       fetches_.pop_front();
       lock.unlock();
-      fetch.done(ask(fetch));
-      fetch = {};  // what its functions hold goes without the lock
+      auto stored = ask(fetch);
+      fetch.sound = nullptr;  // what it holds goes without the lock
       lock.lock();
+      if (stored) answer_bytes_ += size_of(*stored);
+      answers_.push_back({std::move(fetch.done), std::move(stored)});
+      answered_.notify_one();
     } else if (!puts_.empty()) {
       const auto stored = std::move(puts_.front());
       puts_.pop_front();
@@ -130,6 +146,23 @@ void TierWorker::run() {
     }
   }
   transport_.reset();
+}
+
+void TierWorker::answer() {
+  std::unique_lock lock(mutex_);
+  for (;;) {
+    answered_.wait(lock, [this] { return asked_all_ || !answers_.empty(); });
+    if (answers_.empty()) return;
+    auto answer = std::move(answers_.front());
+    answers_.pop_front();
+    const auto bytes = answer.stored ? size_of(*answer.stored) : 0;
+    lock.unlock();
+    answer.done(std::move(answer.stored));
+    answer = {};
+    lock.lock();
+    answer_bytes_ -= bytes;
+    wake_.notify_one();
+  }
 }
 
 Result<Transport*> TierWorker::transport() {

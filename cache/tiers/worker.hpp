@@ -1,5 +1,6 @@
-// The one thread that asks a remote tier's server: fetches first, then what is to be stored. It bounds what waits and
-// how long, leaves a failing server alone for a while, and counts.
+// The thread that asks a remote tier's server: fetches first, then what is to be stored. It bounds what waits and how
+// long, leaves a failing server alone for a while, and counts. A second thread hands answers over, since whoever takes
+// one does work with it while others wait for the server.
 #pragma once
 
 #include <condition_variable>
@@ -39,10 +40,15 @@ class TierWorker final : public jit::RemoteTier {
     Fetched done;
     Deadline deadline;
   };
+  struct Answer {
+    Fetched done;
+    std::shared_ptr<const jit::StoredObject> stored;
+  };
   using StoredPtr = std::shared_ptr<const jit::StoredObject>;
 
   bool started();
   void run();
+  void answer();
   StoredPtr ask(const Fetch& fetch);
   StoredPtr take(const Fetch& fetch, ByteView bytes);
   void store(const jit::StoredObject& stored, Deadline deadline);
@@ -57,16 +63,18 @@ class TierWorker final : public jit::RemoteTier {
   const Now now_;
   std::unique_ptr<Transport> transport_;  // the thread's
   std::mutex mutex_;                      // of all below
-  std::condition_variable wake_;
+  std::condition_variable wake_, answered_;
   std::deque<Fetch> fetches_;
+  std::deque<Answer> answers_;
+  std::uint64_t answer_bytes_ = 0;        // of those, and of the one that is being handed over
   std::deque<StoredPtr> puts_;
   std::uint64_t put_bytes_ = 0;
   Breaker breaker_;
   jit::TierStats counters_;
-  bool asked_ = false, stopping_ = false;
+  bool asked_ = false, stopping_ = false, asked_all_ = false;
   Deadline last_put_;                     // when it is stopping
   UniqueFd interrupt_, interrupter_;      // the ends of a pipe that hangs up when it is stopping
-  std::thread thread_;
+  std::thread thread_, answering_;
 };
 
 }  // namespace kiln::cache

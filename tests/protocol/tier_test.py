@@ -114,6 +114,8 @@ class TwoMachines(TierCase):
         self.assertRegex(shown, r"tier\n(  .*\n)*  hits: 2\n")
         self.assertIn(nginx.url, shown)
         self.refuse(nginx.url)
+        first.service.kiln("--no-daemon", "compile", "softmax", "--set", "M=4", "N=150", check=0)
+        self.assertEqual(second.origin(150), "tier", "a command ends when what it compiled is put")
         unsigned = patient(nginx.url + "/unsigned", trusted=True)
         trusting = Machine(self, unsigned)
         self.assertEqual(trusting.origin(100), "compiled")

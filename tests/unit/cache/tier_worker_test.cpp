@@ -115,6 +115,22 @@ TEST_F(TierWorkerTest, gives_sound_entries_and_counts) {
   EXPECT_EQ(server->opened, 2) << "anew after a lie";
 }
 
+TEST_F(TierWorkerTest, who_takes_an_answer_does_not_hold_up_those_who_wait_for_theirs) {
+  open();
+  holds(1);
+  std::promise<void> go_on, taken;
+  worker->fetch(key_of(1), {}, [&](Object) {
+    go_on.get_future().wait();
+    taken.set_value();
+  });
+  auto next = start(2);
+  while (server->gets < 2) std::this_thread::yield();
+  EXPECT_FALSE(ready(next)) << "they are handed over one after the other";
+  go_on.set_value();
+  EXPECT_FALSE(next.get());
+  EXPECT_TRUE(taken.get_future().wait_for(std::chrono::seconds(0)) == std::future_status::ready);
+}
+
 TEST_F(TierWorkerTest, puts_behind_within_bounds_and_drops_the_rest) {
   options.queue_entries_max = 16;
   server->holds_first_put = true;
