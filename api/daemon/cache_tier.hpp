@@ -19,7 +19,7 @@ struct TierSetting {
 
 // `/cache_tier` of config.json's root. Errors: invalid_argument with its place.
 Result<TierSetting> read_tier_setting(const protocol::Json& root);
-// As it may be shown: without the password, null where there is no tier.
+// As it may be shown: without user and password, null where there is no tier.
 protocol::Json tier_setting_json(const TierSetting& setting);
 // The tier, null where none is set. `trust_key`: path of the key file, "" for none. Errors: invalid_argument for the
 // URL, and for a tier that neither a key nor the setting vouches for; of the key file.

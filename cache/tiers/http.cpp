@@ -82,7 +82,7 @@ class HttpTransport final : public Transport {
   void begin(const std::string& name, Body& body) {
     curl_->begin((url_.kind == TierUrl::Kind::https ? "https://" : "http://") + url_.host + ":" +
                  std::to_string(url_.port) + url_.path + "/" + name);
-    if (!url_.user.empty()) {
+    if (!url_.user.empty() || !url_.password.empty()) {
       curl_->set(CURLOPT_HTTPAUTH, long(CURLAUTH_BASIC));
       curl_->set(CURLOPT_USERNAME, url_.user.c_str());
       curl_->set(CURLOPT_PASSWORD, url_.password.c_str());

@@ -145,7 +145,6 @@ Result<TierUrl> parse_tier_url(std::string_view text) {
 std::string TierUrl::shown() const {
   static constexpr std::array names{"http://", "https://", "redis://", "redis+unix://"};
   std::string text = names[static_cast<std::size_t>(kind)];
-  if (!user.empty()) text += user + "@";
   if (kind != Kind::redis_unix) text += host + ":" + std::to_string(port);
   text += path;
   if (kind == Kind::redis && database != 0) text += "/" + std::to_string(database);

@@ -21,7 +21,7 @@ struct TierUrl {
   std::string prefix;             // Redis: what key names begin with
 
   [[nodiscard]] bool is_http() const { return kind == Kind::http || kind == Kind::https; }
-  // The URL without its password: what may be shown.
+  // The URL without user and password, for either may be a secret: what may be shown.
   [[nodiscard]] std::string shown() const;
 };
 

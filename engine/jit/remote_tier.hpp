@@ -12,7 +12,7 @@
 namespace kiln::jit {
 
 struct TierStats {
-  std::string url;                // without its password
+  std::string url;                // without user and password
   // "unused": nothing was asked yet; "up"; "down": off for a while after failures in a row; "stopped".
   std::string state;
   std::uint64_t hits = 0, misses = 0;

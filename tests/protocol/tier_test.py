@@ -135,6 +135,7 @@ class TwoMachines(TierCase):
         redis.start()
         self.assertEqual([first.origin(n) for n in (120, 121)], ["compiled"] * 2)
         first.stored(4)
+        self.assertEqual(first.tier()["errors"], 0, "a connection that was closed meanwhile is made anew")
         until(lambda: "result" in second.compile(121, must_hit=True), what="a hit in what was started again")
         self.assertEqual(second.stats()["compiles"], 1)
 

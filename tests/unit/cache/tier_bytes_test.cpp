@@ -27,7 +27,8 @@ TEST(TierUrl, says_where_and_how) {
 }
 
 TEST(TierUrl, shows_no_password) {
-  for (const auto* text : {"redis://me:hush@h:1", "http://me:hush@h/x", "redis://:hush@h", "redis+unix://me:hush@/s"})
+  for (const auto* text : {"redis://me:hush@h:1", "http://me:hush@h/x", "redis://:hush@h", "redis+unix://me:hush@/s",
+                           "https://hush@h/x"})
     EXPECT_EQ(parse_tier_url(text)->shown().find("hush"), std::string::npos) << text;
   for (const auto* text : {"redis://me:hush@h:0", "http://me:hush@", "redis://me:hush@h/x", "http://me:hu%zzsh@h"})
     EXPECT_EQ(to_text(parse_tier_url(text).error()).find("hush"), std::string::npos) << text;
