@@ -13,10 +13,21 @@ kiln_packages() {
   done <.ci/packages.txt
   [ ${#missing[@]} -eq 0 ] && return
   echo "setup: installing ${#missing[@]} packages: ${missing[*]}"
-  local sudo=()
+  local sudo=() policy=/usr/sbin/policy-rc.d policy_is_ours= status=0
   [ "$(id -u)" -eq 0 ] || sudo=(sudo)
   "${sudo[@]}" apt-get update -qq
-  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+  # Tests start servers of their own: what Debian would start of these packages, now and with the machine, is not wanted.
+  if [ ! -e "$policy" ]; then
+    printf '#!/bin/sh\nexit 101\n' | "${sudo[@]}" tee "$policy" >/dev/null
+    "${sudo[@]}" chmod 755 "$policy"
+    policy_is_ours=yes
+  fi
+  DEBIAN_FRONTEND=noninteractive "${sudo[@]}" apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null || status=$?
+  [ -z "$policy_is_ours" ] || "${sudo[@]}" rm "$policy"
+  for name in redis-server nginx; do
+    case " ${missing[*]} " in *" $name "*) "${sudo[@]}" systemctl --quiet disable "$name" 2>/dev/null || true ;; esac
+  done
+  return "$status"
 }
 
 kiln_build() {

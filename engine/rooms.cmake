@@ -13,7 +13,13 @@ kiln_room(engine/device EXCLUDE "_llvm\\.cpp$" DEPS engine_compile)
 kiln_room(engine/capture DEPS engine_compile LIBS zstd)
 kiln_room(engine/jit DEPS engine_device engine_compile engine_reference engine_specialize)
 kiln_room(engine/tune DEPS engine_jit)
-kiln_room(cache DEPS engine_jit)
+# hiredis is linked in whole where its archive is there: programs carry it along. libcurl is loaded when it is needed, so
+# that only its header is wanted here.
+find_library(KILN_HIREDIS NAMES libhiredis.a hiredis REQUIRED)
+find_path(KILN_HIREDIS_INCLUDE hiredis/hiredis.h REQUIRED)
+find_path(KILN_CURL_INCLUDE curl/curl.h REQUIRED)
+kiln_room(cache DEPS engine_jit LIBS ${KILN_HIREDIS} dl)
+target_include_directories(cache SYSTEM PRIVATE ${KILN_HIREDIS_INCLUDE} ${KILN_CURL_INCLUDE})
 
 # The build's identity: a hash over the sources that decide what a compile gives.
 file(GLOB_RECURSE KILN_IDENTITY_SOURCES CONFIGURE_DEPENDS

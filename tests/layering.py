@@ -22,7 +22,7 @@ DIRECT = {
     "engine/emulator": ["engine/device"],
     "engine/jit": ["engine/device", "engine/compile", "engine/emit", "engine/lower", "engine/specialize", "engine/profile", "engine/reference"],
     "engine/tune": ["engine/jit"],
-    "cache": ["engine/base", "engine/jit:engine/jit/object_store.hpp"],
+    "cache": ["engine/base", "engine/jit:engine/jit/object_store.hpp", "engine/jit:engine/jit/remote_tier.hpp"],
     "api/protocol": ["engine/base"],
     "api/service": ["api/protocol", "engine/jit", "engine/capture"],
     "api/server": ["api/service"],
@@ -34,6 +34,7 @@ DIRECT = {
 HEAVY = [
     (r"<nlohmann/", r"^(engine/ir/tile/|engine/ir/.*\.cpp|engine/profile/launch_counters\.cpp|engine/device/hip_emulate_main\.cpp|engine/device/hip/emulate\.cpp|engine/compile/(code_object|toolchain|hip_)|api/)"),
     (r"<boost/asio", r"^api/server/"),
+    (r"<(hiredis|curl)/", r"^cache/tiers/"),
     (r"<llvm", r"_llvm\.cpp$|^engine/(compile|device)/.*llvm.*\.hpp$"),
     (r"<(spdlog|fmt)/", r"^api/daemon/"),
     (r"<CLI/", r"^api/(cli|daemon)/"),

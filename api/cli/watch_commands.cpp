@@ -127,7 +127,7 @@ void print_top(const Sample& now, const Sample* before) {
             << plain("/workers/queued") << ", failed " << plain("/workers/failures") << ", workers that died "
             << plain("/workers/deaths") << "\n"
             << "hits in memory " << count("/memory_hits") << ", on disk " << count("/store/hits") << ", joined "
-            << count("/joined") << "\n"
+            << count("/joined") << (now.stats.contains("tier") ? ", in the tier " + count("/tier/hits") : "") << "\n"
             << "cache " << plain("/store/entries") << " entries, " << bytes_text(number_at(now.stats, "/store/bytes"))
             << "; buffers " << plain("/service/buffers") << ", "
             << bytes_text(number_at(now.stats, "/service/buffer_bytes")) << "; kernels loaded "

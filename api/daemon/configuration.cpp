@@ -147,7 +147,7 @@ Status read_config_file(Configuration& out) {
   const Fields fields(*root, "");
   auto known = fields.only({"worker_hip", "worker_host", "device_host", "device_hip", "reference", "group", "cache_bytes_max", "cache_entries_max", "idle_exit_s",
                             "metrics_socket", "metrics_port", "workers_max", "compile_deadline_ms", "limits", "trust_key", "cache_layers",
-                            "cache_trust_other_owner"});
+                            "cache_tier", "cache_trust_other_owner"});
   if (!known) return std::move(known).error().with("in " + out.config.path);
   ConfigReader reader(*root, out);
   auto read = [&]() -> Status {
@@ -161,6 +161,8 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.trust_key());
     KILN_CHECK(reader.words("cache_layers", out.cache_layers));
     KILN_CHECK(reader.boolean("cache_trust_other_owner", out.cache_trust_other_owner));
+    KILN_TRY(out.cache_tier, read_tier_setting(*root));
+    if (!out.cache_tier.url.empty()) out.sources["cache_tier"] = "config.json";
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
     KILN_CHECK(reader.number("cache_entries_max", out.cache_entries_max));
     KILN_CHECK(reader.number("idle_exit_s", out.idle_exit_s, 1, 1000000000));
@@ -311,6 +313,10 @@ Result<Configuration> load_configuration(const Environment& environment, const O
     out.cache_layers = split_paths(layers);
     out.sources["cache_layers"] = "environment KILN_CACHE_LAYERS";
   }
+  if (const auto url = environment.get("KILN_CACHE_TIER"); !url.empty()) {
+    out.cache_tier = {url};
+    out.sources["cache_tier"] = "environment KILN_CACHE_TIER";
+  }
   KILN_CHECK(apply_flags(out, overrides.workers, "--worker", false));
   KILN_CHECK(apply_flags(out, overrides.worker_arguments, "--worker-argument", true));
   KILN_CHECK(check_commands(out));
@@ -329,12 +335,15 @@ Result<std::shared_ptr<jit::Session>> open_session(const Configuration& configur
   store.trust = configuration.trust_key;
   store.layers = configuration.cache_layers;
   store.trust_other_owner = configuration.cache_trust_other_owner;
-  store.warn = std::move(warn);
+  store.warn = warn;
   options.store = cache::open_store(store);
   auto with_include = [include = configuration.include_folder](std::vector<std::string> command) {
     if (!command.empty()) command.insert(command.end(), {"--include", include});
     return command;
   };
+  auto tier = open_tier(configuration.cache_tier, configuration.trust_key, std::move(warn));
+  if (!tier) return std::move(tier).error().with("the setting cache_tier: " + configuration.sources.at("cache_tier"));
+  options.tier = std::move(*tier);
   compile::WorkerCommand hip{"hip", with_include(configuration.worker_hip), configuration.no_hip, {}};
   if (!configuration.own_worker_hip.empty()) {  // toolchains come and go while we run
     const auto watch = std::make_shared<compile::ToolchainWatch>(configuration.toolchains.path);
@@ -386,6 +395,7 @@ Json configuration_json(const Configuration& c) {
   add("cache_trust_other_owner", c.cache_trust_other_owner);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);
+  add("cache_tier", tier_setting_json(c.cache_tier));
   place("metrics_socket", c.metrics_socket);
   add("metrics_port", c.metrics_port);
   add("idle_exit_s", c.idle_exit_s);

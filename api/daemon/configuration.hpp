@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "api/daemon/cache_tier.hpp"
 #include "api/protocol/json.hpp"
 #include "api/protocol/limits.hpp"
 #include "cache/trust.hpp"
@@ -43,6 +44,7 @@ struct Configuration {
   protocol::Limits limits;
   std::string temporary_folder = "/tmp";          // TMPDIR: workers' private folders, a cache of last resort
   std::vector<std::string> environment;           // this process's, whole; workers get an allow-list of it
+  TierSetting cache_tier;
   std::map<std::string, std::string> sources;     // setting -> "default", "config.json", "environment KILN_…", "flag --…"
 };
 

@@ -16,6 +16,7 @@ void cache_stats(const CallPtr& call) {
   value["compiles"] = stats.pool.compiles;
   value["memory_hits"] = stats.memory_hits;
   value["joined"] = stats.joined;
+  if (stats.tier) value["tier"] = tier_stats_json(*stats.tier);
   call->answer(std::move(value));
 }
 

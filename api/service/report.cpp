@@ -317,11 +317,20 @@ Json store_stats_json(const jit::StoreStats& s) {
   return value;
 }
 
+Json tier_stats_json(const jit::TierStats& s) {
+  Json value{{"url", s.url}, {"state", s.state}, {"hits", s.hits}, {"misses", s.misses}, {"errors", s.errors}, {"timeouts", s.timeouts},
+             {"refused", s.refused}, {"skipped", s.skipped}, {"stored", s.stored}, {"dropped", s.dropped}, {"queued", s.queued}};
+  if (!s.last_error.empty()) value["last_error"] = s.last_error;
+  return value;
+}
+
 Json session_stats_json(const jit::SessionStats& s) {
   Json pool{{"compiles", s.pool.compiles}, {"failures", s.pool.failures}, {"deaths", s.pool.deaths}, {"started", s.pool.started},
             {"recycled", s.pool.recycled}, {"running", s.pool.running}, {"queued", s.pool.queued}};
-  return {{"requests", s.requests}, {"memory_hits", s.memory_hits}, {"joined", s.joined}, {"kernels_loaded", s.kernels_loaded},
-          {"workers", std::move(pool)}, {"store", store_stats_json(s.store)}};
+  Json value{{"requests", s.requests}, {"memory_hits", s.memory_hits}, {"joined", s.joined}, {"kernels_loaded", s.kernels_loaded},
+             {"workers", std::move(pool)}, {"store", store_stats_json(s.store)}};
+  if (s.tier) value["tier"] = tier_stats_json(*s.tier);
+  return value;
 }
 
 Json compilers_json(const std::vector<jit::FamilyCompiler>& families) {

@@ -26,6 +26,7 @@ const std::string& tensor_name(const compile::Metadata& metadata, const bound::P
 // The dynamic symbols by those names.
 const std::vector<bound::Symbol>& symbols_of(const compile::Metadata& metadata, const bound::Program* program);
 protocol::Json store_stats_json(const jit::StoreStats& stats);
+protocol::Json tier_stats_json(const jit::TierStats& stats);
 protocol::Json session_stats_json(const jit::SessionStats& stats);
 // By family: {command, description (once a worker was asked), error (why none answers)}.
 protocol::Json compilers_json(const std::vector<jit::FamilyCompiler>& families);

@@ -111,10 +111,25 @@ bool Flights::attempt(const std::shared_ptr<Flight>& flight) {
     outcome.kernel = std::move(kernel);
     outcome.cached = true;
     land(flight, std::move(outcome), flight->waited ? "joined" : "disk");
+  } else if (tier_) {
+    fetch(flight);
   } else {
     compile(flight);
   }
   return true;
+}
+
+// Asks the remote tier; the key's lock is held meanwhile, so that other processes here wait for the same answer.
+void Flights::fetch(const std::shared_ptr<Flight>& flight) {
+  report(*flight, "asking the remote tier", 0.15);
+  hooks_.fetch(flight->key, *flight->first, [this, flight](KernelPtr kernel) {
+    if (!kernel) {
+      if (!flight->cancel.cancelled() && !hooks_.closing()) compile(flight);
+      return;  // who still waits when the session closes is answered by abort
+    }
+    hooks_.remember(kernel);
+    land(flight, store_kernel(store_, std::move(kernel)), "tier");
+  });
 }
 
 void Flights::note_holder(Flight& flight) {
@@ -157,22 +172,28 @@ void Flights::compiled(const std::shared_ptr<Flight>& flight, Result<compile::Co
   stored->key = flight->key;
   stored->metadata = compile::encode(result->metadata);
   stored->object = std::move(result->object);
-  const auto status = store_.store(flight->key, stored->metadata, stored->object);
   auto kernel = std::make_shared<Kernel>();
   kernel->key = flight->key;
   kernel->program = flight->first->program;
   kernel->metadata = std::move(result->metadata);
   kernel->stored = std::move(stored);
+  auto outcome = store_kernel(store_, kernel);
   hooks_.remember(kernel);
+  if (tier_) tier_->put(kernel->stored);
+  land(flight, std::move(outcome), "compiled");
+}
+
+CompileOutcome store_kernel(ObjectStore& store, KernelPtr kernel) {
+  const auto status = store.store(kernel->key, kernel->stored->metadata, kernel->stored->object);
   CompileOutcome outcome;
   outcome.kernel = std::move(kernel);
   outcome.stored = status.has_value();
   if (!status) outcome.why_not_stored = status.error().message;
-  if (const auto store = store_.stats(); status && !store.writable) {  // a private folder that goes with this process
+  if (const auto now = store.stats(); status && !now.writable) {  // a private folder that goes with this process
     outcome.stored = false;
-    outcome.why_not_stored = store.why_not_writable;
+    outcome.why_not_stored = now.why_not_writable;
   }
-  land(flight, std::move(outcome), "compiled");
+  return outcome;
 }
 
 // Gives its lock back and lets nobody join any more; who waits for it.

@@ -16,6 +16,7 @@
 #include "engine/jit/compiler_identities.hpp"
 #include "engine/jit/key.hpp"
 #include "engine/jit/poller.hpp"
+#include "engine/jit/remote_tier.hpp"
 #include "engine/jit/session.hpp"
 
 namespace kiln::jit {
@@ -52,17 +53,24 @@ using KernelPtr = std::shared_ptr<const Kernel>;
 // What flights need of the session.
 struct FlightHooks {
   std::function<KernelPtr(const Key&, const Waiter&)> lookup;  // on disk
+  // In the remote tier; calls `done` once, with null where it has no sound one. Null: there is no tier.
+  std::function<void(const Key&, const Waiter&, std::function<void(KernelPtr)> done)> fetch;
   std::function<void(const KernelPtr&)> remember;              // in memory
   // Whether what a worker made now belongs under a key that was computed with `compiler`; the reason if not.
   std::function<Status(const Waiter&, const KnownCompilerPtr& compiler)> still_valid;
+  std::function<bool()> closing;  // whether the session is being closed: nothing new begins
   // The compiler was replaced while this one waited: its request begins anew, with another key.
   std::function<void(const WaiterPtr&)> begin_anew;
 };
 
+// Stores a kernel that came from a compiler or a tier: an outcome that says whether that went well.
+CompileOutcome store_kernel(ObjectStore& store, KernelPtr kernel);
+
 class Flights {
  public:
-  Flights(ObjectStore& store, compile::WorkerPool& pool, Poller& poller, FlightHooks hooks)
-      : store_(store), pool_(pool), poller_(poller), hooks_(std::move(hooks)) {}
+  // `tier` null: none.
+  Flights(ObjectStore& store, compile::WorkerPool& pool, Poller& poller, RemoteTier* tier, FlightHooks hooks)
+      : store_(store), pool_(pool), poller_(poller), tier_(tier), hooks_(std::move(hooks)) {}
   // Compiles `key` for `waiter`, or joins who does. `compiler` made the key. The caller has the waiter watched.
   void join(const Key& key, const KnownCompilerPtr& compiler, const WaiterPtr& waiter);
   // From the poller, again and again: answers a waiter that was cancelled or is late, and detaches it. True when it is
@@ -75,6 +83,7 @@ class Flights {
  private:
   bool attempt(const std::shared_ptr<Flight>& flight);
   void note_holder(Flight& flight);
+  void fetch(const std::shared_ptr<Flight>& flight);
   void compile(const std::shared_ptr<Flight>& flight);
   std::vector<WaiterPtr> end(const std::shared_ptr<Flight>& flight);
   void compiled(const std::shared_ptr<Flight>& flight, Result<compile::Compiled> result);
@@ -86,6 +95,7 @@ class Flights {
   ObjectStore& store_;
   compile::WorkerPool& pool_;
   Poller& poller_;
+  RemoteTier* const tier_;
   const FlightHooks hooks_;
   std::mutex mutex_;
   std::unordered_map<Key, std::shared_ptr<Flight>, KeyHash> flights_;

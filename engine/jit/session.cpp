@@ -132,6 +132,10 @@ class SessionImpl final : public Session {
   KernelPtr in_memory(const Key& key);
   KernelPtr on_disk(const Key& key, const target::Target* target, ProgramPtr program,
                     std::optional<Error>* unread = nullptr);
+  void in_tier(const Key& key, const Waiter& waiter, std::function<void(KernelPtr)> done);
+  void ask_tier(const WaiterPtr& waiter, const KnownCompilerPtr& compiler, const std::optional<Digest>& digest,
+                std::size_t identity);
+  void nowhere(const WaiterPtr& waiter, const KnownCompiler& compiler);
   void keep(const KernelPtr& kernel);
   Status still_valid(const Waiter& waiter, const KnownCompilerPtr& compiler);
 
@@ -170,12 +174,13 @@ SessionImpl::SessionImpl(SessionOptions options, Digest headers)
       verification_(options_),
       pool_(compile::WorkerPool::create(pool_options(options_))),
       identities_(*options_.store, *pool_, options_.pool, poller_),
-      flights_(*options_.store, *pool_, poller_, hooks()) {}
+      flights_(*options_.store, *pool_, poller_, options_.tier.get(), hooks()) {}
 
 SessionImpl::~SessionImpl() {
   const Error error(ErrorCode::cancelled, "the session is being closed", true);
   closing_ = true;
   poller_.stop();
+  if (options_.tier) options_.tier->stop();
   pool_.reset();
   identities_.abort(error);
   flights_.abort(error);
@@ -194,9 +199,12 @@ compile::PoolOptions SessionImpl::pool_options(const SessionOptions& options) {
 FlightHooks SessionImpl::hooks() {
   return {.lookup = [this](const Key& key,
                            const Waiter& waiter) { return on_disk(key, waiter.target.get(), waiter.program); },
+          .fetch = [this](const Key& key, const Waiter& waiter,
+                          std::function<void(KernelPtr)> done) { in_tier(key, waiter, std::move(done)); },
           .remember = [this](const KernelPtr& kernel) { keep(kernel); },
           .still_valid = [this](const Waiter& waiter,
                                 const KnownCompilerPtr& compiler) { return still_valid(waiter, compiler); },
+          .closing = [this] { return closing_.load(); },
           .begin_anew = [this](const WaiterPtr& waiter) { ask_compiler(waiter, std::nullopt); }};
 }
 
@@ -317,17 +325,67 @@ void SessionImpl::compiler_known(const WaiterPtr& waiter, const KnownCompilerPtr
   if (identities_.look_again(compile::family_of(*waiter->target))) return ask_compiler(waiter, digest);
   if (waiter->request.must_hit && compiler->absent && compiler->absent->code == ErrorCode::resource_limit)
     return void(waiter->finish(*compiler->absent));  // under which key it lies is not known now
-  if (waiter->request.must_hit) {
-    auto error = Error(ErrorCode::must_hit, "the kernel is not in the cache, and the request says must_hit");
-    if (!compiler->digests.empty()) error.context.push_back("key: " + prepared.computed.key.hex());
-    if (compiler->absent) error.context.push_back("no compiler answers: " + compiler->absent->message);
-    return void(waiter->finish(std::move(error)));
+  if (waiter->request.must_hit || compiler->absent) {
+    if (!options_.tier || compiler->digests.empty()) return nowhere(waiter, *compiler);
+    poller_.until([this, waiter] { return flights_.watch(waiter); }, watch_interval_max);
+    return ask_tier(waiter, compiler, digest, 0);
   }
-  if (compiler->absent) return void(waiter->finish(*compiler->absent));
   const auto key = prepared.computed.key;
   if (digest) remember(*digest, std::make_shared<const Prepared>(std::move(prepared)));
   poller_.until([this, waiter] { return flights_.watch(waiter); }, watch_interval_max);
   flights_.join(key, compiler, waiter);
+}
+
+// Nobody compiles for this one: its answer when the kernel is found nowhere.
+void SessionImpl::nowhere(const WaiterPtr& waiter, const KnownCompiler& compiler) {
+  if (!waiter->request.must_hit) return void(waiter->finish(*compiler.absent));
+  auto error = Error(ErrorCode::must_hit, "the kernel is not in the cache, and the request says must_hit");
+  if (!compiler.digests.empty()) {
+    const Prepared prepared{waiter->program, waiter->target, nullptr, {}};
+    error.context.push_back("key: " + key_for(prepared, compiler.digests.back()).key.hex());
+  }
+  if (compiler.absent) error.context.push_back("no compiler answers: " + compiler.absent->message);
+  waiter->finish(std::move(error));
+}
+
+// Asks the remote tier for the kernel that nobody compiles for this one, by each of the compiler's identities from
+// `identity` on.
+void SessionImpl::ask_tier(const WaiterPtr& waiter, const KnownCompilerPtr& compiler,
+                           const std::optional<Digest>& digest, std::size_t identity) {
+  if (waiter->finished()) return;
+  if (identity == compiler->digests.size()) return nowhere(waiter, *compiler);
+  Prepared prepared{waiter->program, waiter->target, compiler, {}};
+  prepared.computed = key_for(prepared, compiler->digests[identity]);
+  waiter->report("asking the remote tier", 0.15);
+  const auto key = prepared.computed.key;
+  in_tier(key, *waiter, [=, this, prepared = std::move(prepared)](KernelPtr kernel) {
+    if (!kernel) return ask_tier(waiter, compiler, digest, identity + 1);
+    explain(*waiter, prepared.computed, *compiler);
+    keep(kernel);
+    if (digest) remember(*digest, std::make_shared<const Prepared>(prepared));
+    auto outcome = store_kernel(*options_.store, std::move(kernel));
+    outcome.cached = true;
+    outcome.origin = "tier";
+    outcome.program = waiter->program;
+    outcome.key_parts = waiter->key_parts;
+    waiter->finish(std::move(outcome));
+  });
+}
+
+void SessionImpl::in_tier(const Key& key, const Waiter& waiter, std::function<void(KernelPtr)> done) {
+  auto kernel = std::make_shared<Kernel>();
+  kernel->key = key;
+  kernel->program = waiter.program;
+  const auto sound = [kernel, target = waiter.target](const StoredObject& stored) {
+    auto metadata = sound_metadata(stored, target.get());
+    if (metadata) kernel->metadata = std::move(*metadata);
+    return metadata.has_value();
+  };
+  options_.tier->fetch(key, sound, [kernel, done = std::move(done)](std::shared_ptr<const StoredObject> stored) {
+    if (!stored) return done(nullptr);
+    kernel->stored = std::move(stored);
+    done(kernel);
+  });
 }
 
 // Answers from memory or disk. `unread`: as of ObjectStore::lookup.
@@ -458,6 +516,7 @@ SessionStats SessionImpl::stats() {
   stats.requests = requests_;
   stats.joined = flights_.joined();
   stats.kernels_loaded = loaded_.loaded();
+  if (options_.tier) stats.tier = options_.tier->stats();
   return stats;
 }
 

@@ -18,6 +18,7 @@
 #include "engine/ir/tile/program.hpp"
 #include "engine/jit/compiler_identities.hpp"
 #include "engine/jit/object_store.hpp"
+#include "engine/jit/remote_tier.hpp"
 #include "engine/reference/interpreter.hpp"
 #include "engine/specialize/specialize.hpp"
 
@@ -33,6 +34,7 @@ struct SessionOptions {
   std::vector<std::string> reference_command;        // kiln-reference
   std::string log_path;
   std::uint64_t memory_entries_max = 4096;           // entries and digests kept in memory
+  std::shared_ptr<RemoteTier> tier;                  // asked before something is compiled; null: none. Ends with this
 };
 
 // One part of a key, with its own hash, so that two machines can see why they differ.
@@ -63,7 +65,8 @@ struct Kernel {
 struct CompileOutcome {
   std::shared_ptr<const Kernel> kernel;
   bool cached = false;                               // no compile happened for this request
-  std::string origin;                                // "memory", "disk", "compiled", "joined" (another's compile, here or elsewhere)
+  // "memory", "disk", "tier", "compiled", "joined" (another's compile or fetch, here or in another process)
+  std::string origin;
   bool stored = true;                                // false: served uncached; why_not_stored says why
   std::string why_not_stored;
   double total_ms = 0;
@@ -81,6 +84,7 @@ struct SessionStats {
   StoreStats store;
   compile::PoolStats pool;
   std::uint64_t memory_hits = 0, requests = 0, joined = 0, kernels_loaded = 0;
+  std::optional<TierStats> tier;                     // where there is one
 };
 
 // Of the cache's kernels: those that meet all that is given.
