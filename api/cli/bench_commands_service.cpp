@@ -141,6 +141,44 @@ Result<CallTimes> time_launches(Context& context, int rounds) {
   return times;
 }
 
+constexpr int plan_launches = 100, runs_a_round = 500;
+
+// A launch's share of a run's time, behind the first launch: microseconds a round, at the medians.
+struct PlanTimes { std::vector<double> added, single; };
+
+Result<double> time_plan(Context& context, const Json& plan) {
+  std::vector<double> took;
+  for (int i = 0; i < runs_a_round; ++i) {
+    const auto start = Clock::now();
+    KILN_CHECK(context.ask("plan.run", plan));
+    took.push_back(microseconds_since(start));
+  }
+  return quantile(took, 0.5);
+}
+
+// Plans of one launch and of many, in turn.
+Result<PlanTimes> time_plans(Context& context, int rounds) {
+  KILN_TRY(const auto compiled, context.ask("kernel.compile", Json{{"program", smallest_program()}}));
+  KILN_TRY(const auto memory, context.ask("buffer.alloc", Json{{"size", 4}}));
+  const Json buffer{{"buffer", memory["buffer"]}};
+  const Json launch{{"key", compiled["key"]}, {"args", Json::array({buffer})}};
+  KILN_TRY(auto one, context.ask("plan.create", Json{{"launches", Json::array({launch})}}));
+  KILN_TRY(auto many, context.ask("plan.create", Json{{"launches", std::vector<Json>(plan_launches, launch)}}));
+  one = Json{{"plan", one["plan"]}};
+  many = Json{{"plan", many["plan"]}};
+  PlanTimes times;
+  for (int round = -1; round < rounds; ++round) {  // the first one warms up
+    KILN_TRY(const double single, time_plan(context, one));
+    KILN_TRY(const double all, time_plan(context, many));
+    if (round < 0) continue;
+    times.single.push_back(single);
+    times.added.push_back((all - single) / (plan_launches - 1));
+  }
+  for (const auto* plan : {&one, &many}) KILN_CHECK(context.ask("plan.release", *plan));
+  KILN_CHECK(context.ask("buffer.unregister", buffer));
+  return times;
+}
+
 }  // namespace
 
 Result<Measured> measure_service(Context& context, int rounds) {
@@ -155,13 +193,25 @@ Result<Measured> measure_service(Context& context, int rounds) {
   by_text["program"] = shown["program"];
   KILN_TRY(auto full, time_calls(context, {"kernel.compile", by_text, true}, rounds));
   KILN_TRY(auto launches, time_launches(context, rounds));
+  KILN_TRY(const auto plans, time_plans(context, rounds));
   Measured measured;
   measured.rows.push_back({"P1 hit by name, p50", echo, "us", named.ours_p50, named.echo_p50, Relation::cost, 3});
   measured.rows.push_back({"P1 hit by name, p99", echo, "us", named.ours_p99, named.echo_p99, Relation::cost, 5});
   measured.rows.push_back({"P1 hit by full text, p50", echo, "us", full.ours_p50, full.echo_p50, Relation::added, 100});
   measured.rows.push_back({"P2 launch of one block, p50", echo, "us", launches.ours_p50, launches.echo_p50, Relation::cost, 3});
+  // What is bounded is the difference of the two: a launch's share.
+  std::vector<double> run, run_of_one;
+  for (std::size_t i = 0; i < plans.added.size(); ++i) {
+    run.push_back(plans.single[i] + plans.added[i]);
+    run_of_one.push_back(plans.single[i]);
+  }
+  measured.rows.push_back({"P2 plan, one launch more of one block", "the run of a plan of one launch", "us", run,
+                           run_of_one, Relation::added, 1});
   measured.notes = {"a round is " + std::to_string(calls_a_round) +
-                    " calls a side, in turn; the client's JSON work is included"};
+                    " calls a side, in turn; the client's JSON work is included",
+                    "a launch more: a plan of " + std::to_string(plan_launches) + " launches against one of one, " +
+                        std::to_string(runs_a_round) + " runs each a round, the difference by " +
+                        std::to_string(plan_launches - 1)};
   return measured;
 }
 

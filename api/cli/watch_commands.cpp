@@ -42,12 +42,13 @@ std::string age_text(double ms) {
 bool of_others(const Json& connection) { return connection.value("pid", 0) != ::getpid(); }
 
 void print_connections(const Json& connections) {
-  Rows rows{{"connection", "pid", "command", "age", "requests", "buffers", "memory", "streams", "running"}};
+  Rows rows{{"connection", "pid", "command", "age", "requests", "buffers", "memory", "streams", "plans", "running"}};
   for (const auto& c : connections) {
     if (!of_others(c)) continue;
     rows.push_back({"c" + protocol::dump(c["connection"]), protocol::dump(c["pid"]), command_of(c.value("pid", 0)),
                     age_text(c.value("age_ms", 0.0)), protocol::dump(c["requests"]), protocol::dump(c["buffers"]),
                     bytes_text(c.value("buffer_bytes", 0.0)), protocol::dump(c["streams"]),
+                    std::to_string(c.value("plans", 0)),
                     std::to_string(c["running"].size())});
   }
   if (rows.size() > 1) print_table(rows);

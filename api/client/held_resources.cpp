@@ -28,6 +28,9 @@ std::vector<std::string> naming_parameters(const std::string& method) {
   if (is_one_of(method, {"kernel.launch", "kernel.verify", "kernel.profile"})) return {"args", "wait", "event", "stream"};
   if (method == "buffer.unregister") return {"buffer"};
   if (method == "event.release") return {"event"};
+  if (method == "plan.create") return {"launches"};
+  if (method == "plan.run") return {"plan", "stream"};
+  if (method == "plan.release") return {"plan"};
   if (is_one_of(method, {"stream.synchronize", "stream.cancel", "stream.release"})) return {"stream"};
   return {};
 }
@@ -42,6 +45,23 @@ void HeldResources::replace(std::size_t kind, Json& id) const {
   id = known ? it->second.wire : kind == stream ? no_stream : std::int64_t(0);
 }
 
+void HeldResources::replace_named(const std::string& name, Json& value) const {
+  if (name == "args") {
+    if (!value.is_structured()) return;
+    for (auto& argument : value)
+      if (argument.is_object() && argument.contains("buffer")) replace(buffer, argument["buffer"]);
+  } else if (name == "launches") {
+    if (!value.is_array()) return;
+    for (auto& launch : value)
+      if (launch.is_object() && launch.contains("args")) replace_named("args", launch["args"]);
+  } else if (name == "wait") {
+    if (!value.is_array()) return;
+    for (auto& id : value) replace(event, id);
+  } else {
+    replace(name == "buffer" ? buffer : name == "event" ? event : name == "plan" ? plan : stream, value);
+  }
+}
+
 std::string HeldResources::line(Json& request) const {
   auto& params = request["params"];
   Json ours = Json::object();
@@ -50,14 +70,7 @@ std::string HeldResources::line(Json& request) const {
       const auto it = params.find(name);
       if (it == params.end()) continue;
       ours[name] = *it;
-      if (name == "args" && it->is_structured()) {
-        for (auto& argument : *it)
-          if (argument.is_object() && argument.contains("buffer")) replace(buffer, argument["buffer"]);
-      } else if (name == "wait" && it->is_array()) {
-        for (auto& id : *it) replace(event, id);
-      } else if (name != "args" && name != "wait") {
-        replace(name == "buffer" ? buffer : name == "event" ? event : stream, *it);
-      }
+      replace_named(name, *it);
     }
   auto line = protocol::dump(request) + "\n";
   for (auto& [name, value] : ours.items()) params[name] = std::move(value);
@@ -73,7 +86,7 @@ void HeldResources::remember(std::size_t kind, Held held, Json& result) {
 Status HeldResources::answered(const Json& request, const std::vector<int>& fds, const std::vector<UniqueFd>& answered, Json& result) {
   const auto& method = request["method"].get_ref<const std::string&>();
   const auto& params = request["params"];
-  if (is_one_of(method, {"buffer.unregister", "event.release", "stream.release"})) {
+  if (is_one_of(method, {"buffer.unregister", "event.release", "stream.release", "plan.release"})) {
     for (std::size_t kind = 0; kind < kinds; ++kind)
       if (method.rfind(names[kind], 0) == 0) held_[kind].erase(id_in(params, names[kind]));
   } else if (is_one_of(method, {"buffer.register", "buffer.alloc"})) {
@@ -90,6 +103,10 @@ Status HeldResources::answered(const Json& request, const std::vector<int>& fds,
     remember(event, Held{method, params, {}, method == "event.export", 0}, result);
   } else if (method == "stream.create") {
     remember(stream, Held{method, params, {}, false, 0}, result);
+  } else if (method == "plan.create") {
+    remember(plan, Held{method, params, {}, false, 0}, result);
+  } else if (method == "plan.run") {
+    result["plan"] = id_in(params, "plan");
   } else if (method == "kernel.launch" && result.contains("event")) {
     result["event"] = id_in(params, "event");
   } else if (method == "buffer.list" && result.contains("buffers")) {

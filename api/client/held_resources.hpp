@@ -1,5 +1,6 @@
-// What a client has registered or made: buffers, events of cards, streams; so that the next daemon can be given the same. Callers
-// know each by an id of the client's that stays; the daemon's ids change with each connection and stand only on the wire.
+// What a client has registered or made: buffers, events of cards, streams, plans; so that the next daemon can be given
+// the same. Callers know each by an id of the client's that stays; the daemon's ids change with each connection and stand
+// only on the wire.
 #pragma once
 
 #include <array>
@@ -28,7 +29,8 @@ class HeldResources {
   // what was given back, and puts our ids into `result`.
   Status answered(const protocol::Json& request, const std::vector<int>& fds, const std::vector<UniqueFd>& answered,
                   protocol::Json& result);
-  // Calls `again` for each that the next daemon can be given; it sets `wire` by the answer's member of the name it gets.
+  // Calls `again` for each that the next daemon can be given, plans behind the buffers that they name; it sets `wire` by
+  // the answer's member of the name it gets.
   template <class Again> Status each(Again&& again) {
     for (std::size_t kind = 0; kind < kinds; ++kind)
       for (auto& [id, held] : held_[kind]) KILN_CHECK(again(names[kind], held));
@@ -36,8 +38,10 @@ class HeldResources {
   }
 
  private:
-  static constexpr std::size_t buffer = 0, event = 1, stream = 2, kinds = 3;
-  static constexpr std::array<const char*, kinds> names{"buffer", "event", "stream"};
+  static constexpr std::size_t buffer = 0, event = 1, stream = 2, plan = 3, kinds = 4;
+  static constexpr std::array<const char*, kinds> names{"buffer", "event", "stream", "plan"};
+  // In the value of a parameter of that name.
+  void replace_named(const std::string& name, protocol::Json& value) const;
   void replace(std::size_t kind, protocol::Json& id) const;
   void remember(std::size_t kind, Held held, protocol::Json& result);
 

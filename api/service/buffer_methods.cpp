@@ -151,11 +151,14 @@ void release_held(ServiceState& state, ConnectionState& connection) {
   struct Held {
     std::map<std::uint64_t, std::shared_ptr<Buffer>> buffers;
     std::map<std::uint64_t, std::shared_ptr<CardEvent>> events;
+    std::map<std::uint64_t, std::shared_ptr<const Plan>> plans;   // last: they use the buffers, and go first
   };
-  auto held = std::make_shared<Held>(Held{std::move(connection.buffers), std::move(connection.events)});
+  auto held = std::make_shared<Held>(
+      Held{std::move(connection.buffers), std::move(connection.events), std::move(connection.plans)});
   connection.buffers.clear();
   connection.events.clear();
-  state.pool.run([held] { *held = {}; });
+  connection.plans.clear();
+  state.pool.run([held]() mutable { held.reset(); });
 }
 
 void buffer_register(const CallPtr& call) {
@@ -219,11 +222,17 @@ void buffer_unregister(const CallPtr& call) {
     ActiveCall::run_on(call, call->state.pool, [call, id, turns = std::move(turns)] {
       if (!call->begin_work()) return;
       std::shared_ptr<Buffer> buffer;
+      Status free;
       {
         std::lock_guard lock(call->state.mutex);
-        auto found = call->connection->buffers.extract(id);
-        if (found) buffer = std::move(found.mapped());
+        free = not_in_plan(*call->connection, id);
+        auto& buffers = call->connection->buffers;
+        if (const auto found = buffers.find(id); free && found != buffers.end()) {
+          buffer = std::move(found->second);
+          buffers.erase(found);
+        }
       }
+      if (!free) return call->answer(std::move(free).error());
       if (!buffer) return call->answer(Error(ErrorCode::not_found, "this connection has no buffer " + std::to_string(id)));
       buffer.reset();
       call->answer(Json::object());

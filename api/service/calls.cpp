@@ -343,28 +343,6 @@ void keep_stream(ActiveCall& call, std::uint64_t stream) {
   call.connection->streams.at(stream).released = false;
 }
 
-void StreamState::keep_printed(const protocol::Json& members) {
-  if (!members.is_object()) return;
-  if (!printed.is_object()) {
-    printed = members;
-    return;
-  }
-  for (const char* name : {"printed", "failed"}) {
-    const auto more = members.find(name);
-    if (more == members.end()) continue;
-    const std::string dropped = std::string(name) + "_dropped";
-    auto& kept = printed[name];
-    if (!kept.is_array()) kept = protocol::Json::array();
-    const auto most = static_cast<std::size_t>(bound::prints_max);
-    std::uint64_t left = members.at(dropped).get<std::uint64_t>() + printed.value(dropped, std::uint64_t(0));
-    for (const auto& record : *more) {
-      if (kept.size() < most) kept.push_back(record);
-      else ++left;
-    }
-    printed[dropped] = left;
-  }
-}
-
 Status take_stream_error(ActiveCall& call, std::uint64_t stream) {
   std::optional<Error> error;
   {

@@ -55,6 +55,7 @@ Json connection_json(const ConnectionState& connection, std::vector<CallPtr>& al
           {"buffer_bytes", bytes},
           {"events", connection.events.size()},
           {"streams", connection.streams.size()},
+          {"plans", connection.plans.size()},
           {"running", running_json(connection, alive)}};
 }
 
@@ -68,6 +69,8 @@ std::string subject_of(const Json& params) {
   if (what.empty())
     for (const char* name : {"key", "digest"})
       if (what.empty()) what = text_at(params, name).substr(0, key_digits);
+  if (const auto plan = params.find("plan"); what.empty() && plan != params.end() && plan->is_number_integer())
+    what = "plan " + std::to_string(plan->get<std::int64_t>());
   for (const auto& [name, word] : {std::pair("target", " for "), std::pair("device", " on ")})
     if (const auto value = text_at(params, name); !value.empty()) what += word + value;
   return what.substr(0, subject_bytes_max);

@@ -194,14 +194,8 @@ std::shared_ptr<const KernelSource> source_of(const jit::CompileRequest& request
                                                            used.record ? protocol::dump(used_json(used)) : "\"default\""});
 }
 
-// Of one entry of kernel.prepare; mistakes of its parameters point into the entry.
-Result<jit::CompileRequest> entry_request(const CallPtr& call, const Json& entry, const std::string& pointer) {
-  const protocol::Fields fields(entry, pointer);
-  KILN_CHECK(fields.only({"program", "digest", "set", "layouts", "align", "target", "device", "must_hit", "tuned",
-                          "explain_key", "want"}));
-  auto request = compile_request(call, entry, pointer);
-  if (request) return request;
-  auto error = std::move(request).error();
+// Mistakes in parameters, as those of an entry at `pointer`.
+Error below(Error error, const std::string& pointer) {
   constexpr std::string_view params = "/params";
   const auto rebase = [&](std::string& text) {
     if (text.starts_with(params) && !text.starts_with(pointer)) text.replace(0, params.size(), pointer);
@@ -211,14 +205,28 @@ Result<jit::CompileRequest> entry_request(const CallPtr& call, const Json& entry
   return error;
 }
 
-}  // namespace
+// Of one entry of kernel.prepare; mistakes of its parameters point into the entry.
+Result<jit::CompileRequest> entry_request(const CallPtr& call, const Json& entry, const std::string& pointer) {
+  const protocol::Fields fields(entry, pointer);
+  KILN_CHECK(fields.only({"program", "digest", "set", "layouts", "align", "target", "device", "must_hit", "tuned",
+                          "explain_key", "want"}));
+  auto request = compile_request(call, entry, pointer);
+  if (request) return request;
+  return below(std::move(request).error(), pointer);
+}
 
-Result<jit::CompileRequest> read_compile_request(const CallPtr& call) {
-  KILN_TRY(auto request, compile_request(call, call->params(), "/params"));
+void tell_progress(const CallPtr& call, jit::CompileRequest& request) {
   std::weak_ptr<ActiveCall> weak = call;
   request.progress = [weak](const std::string& stage, double fraction) {
     if (const auto alive = weak.lock()) alive->progress({{"stage", stage}, {"fraction", fraction}});
   };
+}
+
+}  // namespace
+
+Result<jit::CompileRequest> read_compile_request(const CallPtr& call) {
+  KILN_TRY(auto request, compile_request(call, call->params(), "/params"));
+  tell_progress(call, request);
   return request;
 }
 
@@ -325,30 +333,43 @@ void kernel_prepare(const CallPtr& call) {
   release_share(*all);
 }
 
-void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const jit::Kernel>, std::shared_ptr<const bound::Program>)> next) {
-  if (call->fields.has("key")) {
-    auto text = call->fields.text("key");
-    auto key = text ? jit::Key::from_hex(*text) : Result<jit::Key>(text.error());
-    if (!key) return call->answer(std::move(key).error());
-    auto kernel = call->state.session->find(*key);
-    if (!kernel) return call->answer(std::move(kernel).error());
-    auto program = (*kernel)->program;
-    {
-      std::lock_guard lock(call->state.mutex);
-      const auto own = call->connection->programs.find(key->hex());
-      if (own != call->connection->programs.end()) program = own->second;
-    }
-    return next(std::move(*kernel), std::move(program));
-  }
-  ActiveCall::run_on(call, call->state.pool, [call, next = std::move(next)] {
-    auto request = read_compile_request(call);
-    if (!request) return call->answer(std::move(request).error());
-    compile_tuned(call, call->params(), std::move(*request), [call, next](Result<jit::CompileOutcome> outcome, auto source) {
-      if (!outcome) return call->answer(std::move(outcome).error());
-      remember_program(*call, outcome->kernel->key.hex(), outcome->program, source);
-      next(outcome->kernel, outcome->program);
-    });
+namespace {
+
+Result<NamedKernel> kernel_by_key(const ActiveCall& call, const protocol::Fields& fields) {
+  KILN_TRY(const auto text, fields.text("key"));
+  KILN_TRY(const auto key, jit::Key::from_hex(text));
+  NamedKernel named;
+  KILN_TRY(named.kernel, call.state.session->find(key));
+  named.program = named.kernel->program;
+  std::lock_guard lock(call.state.mutex);
+  const auto& [programs, sources] = std::tie(call.connection->programs, call.connection->sources);
+  if (const auto own = programs.find(key.hex()); own != programs.end()) named.program = own->second;
+  if (const auto own = sources.find(key.hex()); own != sources.end()) named.source = own->second;
+  return named;
+}
+
+}  // namespace
+
+void find_kernel(const CallPtr& call, const Json& params, const std::string& pointer,
+                 std::function<void(Result<NamedKernel>)> next) {
+  if (params.contains("key")) return next(kernel_by_key(*call, protocol::Fields(params, pointer)));
+  auto request = compile_request(call, params, pointer);
+  if (!request) return next(below(std::move(request).error(), pointer));
+  tell_progress(call, *request);
+  compile_tuned(call, params, std::move(*request), [call, next](Result<jit::CompileOutcome> outcome, auto source) {
+    if (!outcome) return next(std::move(outcome).error());
+    remember_program(*call, outcome->kernel->key.hex(), outcome->program, source);
+    next(NamedKernel{outcome->kernel, outcome->program, source});
   });
+}
+
+void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const jit::Kernel>, std::shared_ptr<const bound::Program>)> next) {
+  const auto found = [call, next = std::move(next)](Result<NamedKernel> named) {
+    if (!named) return call->answer(std::move(named).error());
+    next(std::move(named->kernel), std::move(named->program));
+  };
+  if (call->fields.has("key")) return find_kernel(call, call->params(), "/params", found);
+  ActiveCall::run_on(call, call->state.pool, [call, found] { find_kernel(call, call->params(), "/params", found); });
 }
 
 void kernel_load(const CallPtr& call) {
@@ -394,6 +415,12 @@ void kernel_unload(const CallPtr& call) {
   auto text = call->fields.text("key");
   auto key = text ? jit::Key::from_hex(*text) : Result<jit::Key>(text.error());
   if (!key) return call->answer(std::move(key).error());
+  {
+    std::unique_lock lock(call->state.mutex);
+    auto free = not_in_plan(*call->connection, *key);
+    lock.unlock();
+    if (!free) return call->answer(std::move(free).error());
+  }
   const bool known = call->state.session->forget(*key);
   {
     std::lock_guard lock(call->state.mutex);

@@ -113,11 +113,18 @@ Reply finish_profile(LaunchJob& job, const device::LaunchReport& report) {
 
 }  // namespace
 
-Status read_records(LaunchJob& job, const device::LaunchReport& report) {
-  const auto& metadata = job.kernel->metadata;
+Result<device::LaunchArgument> device_argument(const Argument& argument, device::Device& device) {
+  device::LaunchArgument given{0, argument.offset, argument.bytes, argument.scalar};
+  if (argument.buffer) {
+    KILN_TRY(given.buffer, argument.buffer->on_device(device));
+  }
+  return given;
+}
+
+Status read_records(const compile::Metadata& metadata, ByteView left, Json& members) {
   if (metadata.records < 0) return ok();
-  KILN_TRY(const auto records, bound::read_records(report.records, metadata.sites));
-  job.printed = records.failures.empty() ? printed_json(records, metadata.sites) : failed_json(records, metadata.sites);
+  KILN_TRY(const auto records, bound::read_records(left, metadata.sites));
+  members = records.failures.empty() ? printed_json(records, metadata.sites) : failed_json(records, metadata.sites);
   auto status = bound::check_assertions(records, metadata.sites);
   if (status) return ok();
   Error error = std::move(status).error();

@@ -15,6 +15,7 @@ namespace kiln::service {
 // One argument of a launch: a range of a buffer, or a scalar's bytes.
 struct Argument {
   std::shared_ptr<Buffer> buffer;
+  std::uint64_t buffer_id = 0;             // the connection's
   std::uint64_t offset = 0, bytes = 0;
   Access access = Access::read;
   Bytes scalar;
@@ -26,6 +27,7 @@ struct LaunchJob {
   std::unique_ptr<Ahead> ahead;            // first: what is in order behind it starts when all else is given back
   TurnPtr turn;
   CallPtr call;
+  const protocol::Fields* fields = nullptr;  // what the launch is told by: the call's, or a part of it
   std::shared_ptr<const jit::Kernel> kernel;
   std::shared_ptr<const bound::Program> program;
   std::string device_name;
@@ -69,6 +71,9 @@ using JobPtr = std::shared_ptr<LaunchJob>;
 // Whether the device counts what it executes and takes switches.
 bool counts(const std::string& device_name);
 
+// launch_methods.cpp: what a request is answered with when its launch did not end well.
+Error launch_failure(ActiveCall& call, std::uint64_t stream, Error error);
+
 // launch_parameters.cpp: what a request says, checked; errors are located.
 Status read_symbols(LaunchJob& job);       // "symbols", or what "set" says of them
 Status read_arguments(LaunchJob& job);     // behind read_symbols
@@ -87,8 +92,10 @@ Status take_before(LaunchJob& job);
 // Answers, with the launch as a file where that was asked for. A file that cannot be made takes no answer away.
 void answer_launch(const JobPtr& job, Reply reply, capture::Outcome outcome);
 void answer_failure(const JobPtr& job, Error error);
-// Reads what the launch's prints and asserts have left, for its answer. Errors: assertion_failed.
-Status read_records(LaunchJob& job, const device::LaunchReport& report);
+// What the prints and asserts of one launch of the kernel have left: `members` of its answer. Errors: assertion_failed.
+Status read_records(const compile::Metadata& metadata, ByteView records, protocol::Json& members);
+// An argument as devices take it. Errors: Buffer::on_device's.
+Result<device::LaunchArgument> device_argument(const Argument& argument, device::Device& device);
 void answer_verify(const JobPtr& job);     // runs the interpreter
 void answer_profile(const JobPtr& job, const device::LaunchReport& report);
 void answer_duration(const JobPtr& job);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "api/service/launch_job.hpp"
+#include "api/service/records_json.hpp"
 
 namespace kiln::service {
 
@@ -20,7 +21,7 @@ void leave_stream(LaunchJob& job, const Result<device::LaunchReport>& report) {
     deadline_entry = job.deadline_entry;
     auto& stream = job.call->connection->streams.at(job.stream);  // there is one as long as the job has its turn
     stream.running.erase(job.call->number);
-    if (job.enqueued) stream.keep_printed(job.printed);
+    if (job.enqueued) keep_printed(stream.printed, job.printed);
     if (job.enqueued && !report && !stream.error) {
       if (report.error().code != ErrorCode::cancelled) stream.error = report.error();
       else if (job.late)
@@ -41,15 +42,6 @@ void enqueued(const JobPtr& job) {
   job->turn.reset();
 }
 
-// What the request is answered with when its launch did not end well.
-Error failure(LaunchJob& job, Error error) {
-  if (error.code != ErrorCode::cancelled) return error;
-  if (auto status = job.call->not_stopped(); !status) return std::move(status).error();
-  // Nobody stopped it: one before it on the stream failed.
-  if (auto status = take_stream_error(*job.call, job.stream); !status) return std::move(status).error();
-  return error;
-}
-
 // An assertion of the program has failed: the launch has ended as it should, and its memory is what it left.
 void answer_assertion(const JobPtr& job, Error error) {
   if (auto status = copy_out(*job); !status) return job->answer(std::move(status).error());
@@ -58,8 +50,10 @@ void answer_assertion(const JobPtr& job, Error error) {
 
 void launched(const JobPtr& job, Result<device::LaunchReport> report) {
   job->loaded.reset();
-  if (report)
-    if (auto status = read_records(*job, *report); !status) report = std::move(status).error();
+  if (report) {
+    auto status = read_records(job->kernel->metadata, report->records, job->printed);
+    if (!status) report = std::move(status).error();
+  }
   if (job->settings.record != 0) leave_stream(*job, report);
   if (job->enqueued) return job->answer(Json::object());  // nobody hears it any more: what it holds is given back
   auto& call = *job->call;
@@ -68,7 +62,7 @@ void launched(const JobPtr& job, Result<device::LaunchReport> report) {
     else answer_assertion(job, report.error());
     return;
   }
-  if (!report) return answer_failure(job, failure(*job, std::move(report).error()));
+  if (!report) return answer_failure(job, launch_failure(call, job->stream, std::move(report).error()));
   job->launch_ms = report->duration_ms;
   if (job->purpose == LaunchPurpose::verify) {
     call.wait_again();
@@ -156,10 +150,7 @@ Status submit(const JobPtr& job) {
   if (job->purpose == LaunchPurpose::verify || job->capture.any()) KILN_CHECK(take_before(*job));
   std::vector<device::LaunchArgument> arguments;
   for (const auto& a : job->arguments) {
-    device::LaunchArgument argument{0, a.offset, a.bytes, a.scalar};
-    if (a.buffer) {
-      KILN_TRY(argument.buffer, a.buffer->on_device(*job->device));
-    }
+    KILN_TRY(auto argument, device_argument(a, *job->device));
     arguments.push_back(std::move(argument));
   }
   for (const auto value : job->symbols) arguments.push_back({0, 0, 0, compile::symbol_argument(value)});
@@ -201,6 +192,7 @@ void start_launch(const CallPtr& call, LaunchPurpose purpose) {
     // Whatever ends this request, also an error on the way to its kernel, lets the next one start.
     job->turn = std::move(turn);
     job->call = call;
+    job->fields = &call->fields;
     job->stream = stream;
     job->device_name = name;
     job->purpose = purpose;
@@ -211,6 +203,14 @@ void start_launch(const CallPtr& call, LaunchPurpose purpose) {
 }
 
 }  // namespace
+
+Error launch_failure(ActiveCall& call, std::uint64_t stream, Error error) {
+  if (error.code != ErrorCode::cancelled) return error;
+  if (auto status = call.not_stopped(); !status) return std::move(status).error();
+  // Nobody stopped it: one before it on the stream failed.
+  if (auto status = take_stream_error(call, stream); !status) return std::move(status).error();
+  return error;
+}
 
 void kernel_launch(const CallPtr& call) { start_launch(call, LaunchPurpose::run); }
 void kernel_verify(const CallPtr& call) { start_launch(call, LaunchPurpose::verify); }

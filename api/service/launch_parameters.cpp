@@ -72,6 +72,7 @@ Result<Argument> buffer_argument(LaunchJob& job, const Json& value, const compil
       return argument_error(pointer + "/buffer", "this connection has no such buffer",
                             "an id from buffer.register or buffer.alloc", std::to_string(id));
     argument.buffer = it->second;
+    argument.buffer_id = it->first;
   }
   argument.offset = std::uint64_t(offset);
   argument.bytes = std::uint64_t(tensor.bytes.value());
@@ -104,7 +105,7 @@ Status check_overlaps(const LaunchJob& job) {
       if (a.bytes == 0 || b.bytes == 0 || !a.buffer->same_file(*b.buffer)) continue;
       const auto a_begin = a.buffer->file_offset() + a.offset, b_begin = b.buffer->file_offset() + b.offset;
       if (a_begin < b_begin + b.bytes && b_begin < a_begin + a.bytes)
-        return argument_error("/params/args", "\"" + job.name(i) + "\" is written and overlaps \"" + job.name(j) + "\"",
+        return argument_error(job.fields->pointer("args"), "\"" + job.name(i) + "\" is written and overlaps \"" + job.name(j) + "\"",
                               "memory of its own (or may_alias in the program)", "");
     }
   return ok();
@@ -145,11 +146,11 @@ std::string promise_of(const bound::Symbol& symbol) {
 
 // One symbol's value: of "symbols", else of "set" where the request names the program.
 Result<std::int64_t> symbol_value(const LaunchJob& job, const bound::Symbol& symbol, const Json* given) {
-  const auto pointer = "/params/symbols/" + symbol.name;
+  const auto pointer = job.fields->pointer("symbols/" + symbol.name);
   const Json* value = given && given->contains(symbol.name) ? &(*given)[symbol.name] : nullptr;
   if (value && value->is_number_integer()) return value->get<std::int64_t>();
   if (value) return argument_error(pointer, "not a size", promise_of(symbol), protocol::dump(*value).substr(0, 80));
-  if (!job.call->fields.has("key") && job.source) {
+  if (!job.fields->has("key") && job.source) {
     const auto set = specialize::symbol_values({symbol}, job.source->bindings.set);
     if (set) return set->front();
   }
@@ -161,13 +162,13 @@ Result<std::int64_t> symbol_value(const LaunchJob& job, const bound::Symbol& sym
 Status read_symbols(LaunchJob& job) {
   const auto& symbols = symbols_of(job.kernel->metadata, job.program.get());
   const Json* given = nullptr;
-  if (job.call->fields.has("symbols")) {
-    KILN_TRY(given, job.call->fields.object("symbols"));
+  if (job.fields->has("symbols")) {
+    KILN_TRY(given, job.fields->object("symbols"));
     for (const auto& [name, value] : given->items()) {
       const auto named = [&, &n = name](const bound::Symbol& symbol) { return symbol.name == n; };
       if (std::none_of(symbols.begin(), symbols.end(), named))
-        return argument_error("/params/symbols/" + name.substr(0, 100), "the kernel has no such dynamic symbol", "",
-                              "");
+        return argument_error(job.fields->pointer("symbols/" + name.substr(0, 100)), "the kernel has no such dynamic symbol",
+                              "", "");
     }
   }
   if (symbols.empty()) return ok();
@@ -175,8 +176,8 @@ Status read_symbols(LaunchJob& job) {
     KILN_TRY(const auto value, symbol_value(job, symbol, given));
     const auto kept = bound::check_values({symbol}, std::vector<std::int64_t>{value});
     if (!kept)
-      return argument_error("/params/symbols/" + symbol.name, "the program promises another value", promise_of(symbol),
-                            std::to_string(value));
+      return argument_error(job.fields->pointer("symbols/" + symbol.name), "the program promises another value",
+                            promise_of(symbol), std::to_string(value));
     job.symbols.push_back(value);
   }
   KILN_TRY(auto sizes, compile::sizes_at(job.kernel->metadata, job.symbols));
@@ -192,15 +193,15 @@ Result<Bytes> read_scalar(const Json& value, DType type, const std::string& poin
 
 Status read_arguments(LaunchJob& job) {
   const auto& tensors = job.tensors();
-  const Json* args = job.call->fields.find("args");
+  const Json* args = job.fields->find("args");
   if (!args || !(args->is_object() || args->is_array()))
-    return job.call->fields.error("args", "an object by name, or an array in order");
+    return job.fields->error("args", "an object by name, or an array in order");
   if (args->size() != tensors.size() && args->is_array())
-    return argument_error("/params/args", "wrong number of arguments", std::to_string(tensors.size()),
+    return argument_error(job.fields->pointer("args"), "wrong number of arguments", std::to_string(tensors.size()),
                           std::to_string(args->size()));
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     const auto& name = job.name(i);
-    const auto pointer = "/params/args/" + (args->is_array() ? std::to_string(i) : name);
+    const auto pointer = job.fields->pointer("args/") + (args->is_array() ? std::to_string(i) : name);
     const Json* value = args->is_array() ? &(*args)[i] : args->contains(name) ? &(*args)[name] : nullptr;
     if (!value)
       return argument_error(pointer, "missing argument", tensors[i].scalar ? "a number" : "{\"buffer\": id}",
@@ -217,7 +218,7 @@ Status read_arguments(LaunchJob& job) {
   if (args->is_object())
     for (const auto& [name, value] : args->items())
       if (!job.has_argument(name))
-        return argument_error("/params/args/" + name.substr(0, 100), "the kernel has no such argument", "", "");
+        return argument_error(job.fields->pointer("args/" + name.substr(0, 100)), "the kernel has no such argument", "", "");
   return check_overlaps(job);
 }
 

@@ -51,6 +51,28 @@ Json failed_json(const bound::Records& records, const std::vector<bound::RecordS
   return members;
 }
 
+void keep_printed(Json& kept, const Json& members) {
+  if (!members.is_object()) return;
+  if (!kept.is_object()) {
+    kept = members;
+    return;
+  }
+  for (const char* name : {"printed", "failed"}) {
+    const auto more = members.find(name);
+    if (more == members.end()) continue;
+    const std::string dropped = std::string(name) + "_dropped";
+    auto& records = kept[name];
+    if (!records.is_array()) records = Json::array();
+    const auto most = static_cast<std::size_t>(bound::prints_max);
+    std::uint64_t left = members.at(dropped).get<std::uint64_t>() + kept.value(dropped, std::uint64_t(0));
+    for (const auto& record : *more) {
+      if (records.size() < most) records.push_back(record);
+      else ++left;
+    }
+    kept[dropped] = left;
+  }
+}
+
 void add_members(Reply& reply, const Json& members) {
   if (!members.is_object()) return;
   if (reply.result) return reply.result->update(members);

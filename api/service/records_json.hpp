@@ -16,6 +16,8 @@ protocol::Json printed_json(const bound::Records& records, const std::vector<bou
 // The data of assertion_failed: the same, with "failed" and "failed_dropped" in the form of the two.
 protocol::Json failed_json(const bound::Records& records, const std::vector<bound::RecordSite>& sites);
 
+// Adds what a launch has printed to what others have (null: nothing); beyond as much as one launch may, it is only counted.
+void keep_printed(protocol::Json& kept, const protocol::Json& members);
 // Puts `members` into what the reply answers, a result or an error's data.
 void add_members(Reply& reply, const protocol::Json& members);
 

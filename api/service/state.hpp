@@ -19,6 +19,7 @@
 #include "api/service/capture.hpp"
 #include "api/service/card_events.hpp"
 #include "api/service/metrics.hpp"
+#include "api/service/plans.hpp"
 #include "api/service/programs.hpp"
 #include "api/service/service.hpp"
 
@@ -122,8 +123,6 @@ struct StreamState {
   std::optional<Error> error;
   protocol::Json printed;                                     // by those launches, not told yet; null: nothing
   bool released = false;                                      // goes with its last job
-  // Adds what one of them has printed; beyond as much as one launch may, it is only counted.
-  void keep_printed(const protocol::Json& members);
   // What a synchronisation tells; it is told once.
   protocol::Json take_printed() {
     return printed.is_object() ? std::exchange(printed, nullptr) : protocol::Json::object();
@@ -141,6 +140,8 @@ struct ConnectionState {
   std::uint64_t buffer_next = 1;
   std::map<std::uint64_t, std::shared_ptr<CardEvent>> events;
   std::uint64_t event_next = 1;
+  std::map<std::uint64_t, std::shared_ptr<const Plan>> plans;
+  std::uint64_t plan_next = 1;
   std::map<std::uint64_t, StreamState> streams;               // 0: the one of launches that name none
   std::uint64_t stream_next = 1;
   std::unordered_map<std::uint64_t, RunningCall> calls;       // by ActiveCall::number
@@ -309,7 +310,14 @@ void buffer_register(const CallPtr& call);
 void buffer_alloc(const CallPtr& call);
 void buffer_unregister(const CallPtr& call);
 void buffer_list(const CallPtr& call);
-void release_held(ServiceState& state, ConnectionState& connection);  // buffers and events; with state.mutex held
+void release_held(ServiceState& state, ConnectionState& connection);  // all of the above; with state.mutex held
+// plan_methods.cpp
+void plan_create(const CallPtr& call);
+void plan_run(const CallPtr& call);
+void plan_release(const CallPtr& call);
+// The error `busy` where a plan of the connection holds the buffer or the kernel; with state.mutex held.
+Status not_in_plan(const ConnectionState& connection, std::uint64_t buffer);
+Status not_in_plan(const ConnectionState& connection, const jit::Key& kernel);
 // The session's name of the device that a request calls `name`: a card's number for its UUID or PCI address. May wait for a card's
 // process to start. Errors: unknown_target, located at /params/device, with what there is.
 Result<std::string> find_device(const ActiveCall& call, const std::string& name);
@@ -348,7 +356,16 @@ void cache_evict(const CallPtr& call);
 void cache_export(const CallPtr& call);
 void cache_import(const CallPtr& call);
 
-// A kernel named by "key", or compiled from "program" … in the same request. `next` on any thread.
+struct NamedKernel {
+  std::shared_ptr<const jit::Kernel> kernel;
+  std::shared_ptr<const bound::Program> program;   // null: not known
+  std::shared_ptr<const KernelSource> source;      // null: not known
+};
+// The kernel that `params`, at `pointer`, name by "key", or "program" … to be compiled. `next` once, on any thread; at once where
+// nothing has to be compiled.
+void find_kernel(const CallPtr& call, const protocol::Json& params, const std::string& pointer,
+                 std::function<void(Result<NamedKernel>)> next);
+// The request's own. `next` on any thread.
 void with_kernel(const CallPtr& call, std::function<void(std::shared_ptr<const jit::Kernel>, std::shared_ptr<const bound::Program>)> next);
 Result<jit::CompileRequest> read_compile_request(const CallPtr& call);
 // What a request with kernel.compile's parameters asks for, at `pointer`; records are not looked at.

@@ -3,6 +3,8 @@
 namespace kiln::device {
 namespace {
 
+Error no_plans() { return Error(ErrorCode::unsupported, "the device takes no plans"); }
+
 Error no_card() {
   return Error(ErrorCode::unsupported,
                "the device has no memory and no events of its own: hand memory over as a descriptor");
@@ -19,5 +21,11 @@ Status Device::read(BufferId, std::uint64_t, std::uint64_t, int) { return no_car
 Result<EventId> Device::open_event(const IpcHandle&) { return no_card(); }
 Result<MadeEvent> Device::make_event() { return no_card(); }
 Status Device::close_event(EventId) { return no_card(); }
+Result<PlanId> Device::make_plan(const std::vector<PlanStep>&) { return no_plans(); }
+Status Device::drop_plan(PlanId) { return no_plans(); }
+LaunchId Device::run_plan(PlanId, std::uint64_t, LaunchDone done) {
+  done(no_plans());
+  return 0;
+}
 
 }  // namespace kiln::device

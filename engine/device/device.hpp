@@ -39,6 +39,7 @@ using KernelId = std::uint64_t;
 using BufferId = std::uint64_t;
 using LaunchId = std::uint64_t;
 using EventId = std::uint64_t;
+using PlanId = std::uint64_t;
 // hipIpcMemHandle_t, hipIpcEventHandle_t: what names a card's memory or event to another process.
 using IpcHandle = std::array<std::uint8_t, 64>;
 
@@ -66,12 +67,23 @@ struct LaunchSettings {
   // A launch that shares the emulated card's switches with no other one.
   [[nodiscard]] bool alone() const { return profile || !switches.empty(); }
 };
+// One launch of a plan, as `launch` takes it.
+struct PlanStep {
+  KernelId kernel = 0;
+  std::vector<LaunchArgument> arguments;
+};
+struct StepRecords {
+  std::uint64_t step = 0;  // from 0
+  Bytes records;
+};
 struct LaunchReport {
   double duration_ms = 0;  // in the device process, submission to completion
   // profile: the emulated card's counters, a JSON array with one object a grid (engine/emulator/machine/counters.hpp).
   std::string profiles;
   // The records of its prints and asserts (bound::read_records); empty for a kernel that has none.
   Bytes records;
+  // Of a plan's run, in place of `records`: those of each step that has some, in order.
+  std::vector<StepRecords> steps;
 };
 struct AllocatedBuffer {   // memory of the card
   BufferId buffer = 0;
@@ -122,6 +134,14 @@ class Device {
   // once.
   virtual LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                           LaunchDone done) = 0;
+  // Launches that are run together, as often as wanted: kernels and arguments are checked here, by launch's rules, and are
+  // to stay until the plan is dropped. Errors: launch's, with the step as context; unsupported (a device without plans).
+  virtual Result<PlanId> make_plan(const std::vector<PlanStep>& steps);
+  // Runs the steps one after the other, as one launch of the stream that `cancel` stops, between steps and within one. A
+  // step that fails, with its number as context, ends the run. `done` exactly once; errors: launch's, not_found.
+  virtual LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done);
+  // After its runs.
+  virtual Status drop_plan(PlanId plan);
   // A launch that has not started is not started any more, and is done when this returns; one that runs is told to stop:
   // at most 100 ms until `done` (host: between blocks and in long loops). Never waits for anything that runs.
   virtual void cancel(LaunchId launch) = 0;

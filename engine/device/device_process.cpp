@@ -120,12 +120,28 @@ Status DeviceProcess::remove(Request request) {
   return gone(*call->status);
 }
 
-Status DeviceProcess::check_not_lost(const LaunchOrder& order) const {
-  if (lost_.empty()) return {};
-  bool memory = false, event = lost_.contains(order.settings.record);
-  for (const auto& argument : order.arguments) memory = memory || lost_.contains(argument.buffer);
-  for (const auto id : order.settings.wait) event = event || lost_.contains(id);
-  if (!memory && !event) return {};
+void DeviceProcess::Needs::add(const std::vector<LaunchArgument>& arguments) {
+  for (const auto& argument : arguments)
+    if (argument.buffer != 0) memory.push_back(argument.buffer);
+}
+
+DeviceProcess::Needs DeviceProcess::plan_needs(PlanId plan) const {
+  Needs needs;
+  needs.plan.push_back(plan);
+  const auto item = items_.find(plan);
+  const auto* order = item == items_.end() ? nullptr : std::get_if<PlanOrder>(&item->second.order);
+  if (order == nullptr) return needs;
+  for (const auto& step : order->steps) {
+    needs.kernels.push_back(step.kernel);
+    needs.add(step.arguments);
+  }
+  return needs;
+}
+
+Status DeviceProcess::check_not_lost(const Needs& needs) const {
+  const auto lost = [&](std::uint64_t id) { return lost_.contains(id); };
+  const bool memory = std::any_of(needs.memory.begin(), needs.memory.end(), lost);
+  if (!memory && std::none_of(needs.events.begin(), needs.events.end(), lost)) return {};
   const std::string what = memory ? "memory that the card allocated" : "an event that the card made";
   return Error(ErrorCode::device_lost, what + " for this launch was lost when the device process ended; " +
                (memory ? "allocate it again" : "export one again"));
@@ -133,27 +149,24 @@ Status DeviceProcess::check_not_lost(const LaunchOrder& order) const {
 
 // Up, and with everything that the launch uses.
 Result<DeviceProcess::Socket> DeviceProcess::ensure_restored(std::unique_lock<std::mutex>& lock,
-                                                             const LaunchOrder& order) {
+                                                             const std::function<Needs()>& needs) {
   KILN_CHECK(ensure_up(lock));
-  KILN_CHECK(check_not_lost(order));
+  if (missing_.empty() && lost_.empty()) return socket_;
+  const auto needed = needs();
+  KILN_CHECK(check_not_lost(needed));
   std::vector<std::uint64_t> wanted;
-  if (!missing_.empty()) {
-    const auto want = [&](std::uint64_t id) {
+  for (const auto* list : {&needed.kernels, &needed.memory, &needed.events, &needed.plan})
+    for (const auto id : *list)
       if (missing_.contains(id)) wanted.push_back(id);
-    };
-    want(order.kernel);
-    for (const auto& argument : order.arguments) want(argument.buffer);
-    for (const auto id : order.settings.wait) want(id);
-    want(order.settings.record);
-  }
   for (const auto id : wanted) {
+    if (!missing_.contains(id)) continue;   // named twice
     lock.unlock();
     auto status = bring_back(id);
     lock.lock();
     if (!status)
       return std::move(status).error().with("the device was started again, and what the launch uses is not restored");
   }
-  KILN_CHECK(check_not_lost(order));  // it may have ended meanwhile
+  KILN_CHECK(check_not_lost(needed));  // it may have ended meanwhile
   return ensure_up(lock);
 }
 
@@ -173,7 +186,7 @@ Bytes DeviceProcess::payload_of(const Item& item, std::uint64_t request) {
 Result<DeviceProcess::Restoring> DeviceProcess::restoring(std::uint64_t id) {
   const std::lock_guard lock(mutex_);
   const auto found = items_.find(id);
-  if (found == items_.end()) return Error(ErrorCode::not_found, "no such kernel, buffer or event on the device");
+  if (found == items_.end()) return Error(ErrorCode::not_found, "no such kernel, buffer, event or plan on the device");
   const auto& item = found->second;
   Restoring restoring;
   restoring.request = next_id_++;
@@ -196,6 +209,7 @@ Result<std::uint64_t> DeviceProcess::bring(Item item, UntilFree until_free, Byte
   if (auto* load = std::get_if<LoadOrder>(&item.order)) load->kernel = id;
   else if (auto* map = std::get_if<MapOrder>(&item.order)) map->buffer = id;
   else if (auto* memory = std::get_if<MemoryOrder>(&item.order)) memory->buffer = id;
+  else if (auto* plan = std::get_if<PlanOrder>(&item.order)) plan->plan = id;
   else std::get<EventOrder>(item.order).event = id;
   UniqueFd sent;
   if (item.fd) {
@@ -215,7 +229,7 @@ Status DeviceProcess::take_away(std::uint64_t id, Item::Kind kind, DeviceFrame f
     const std::lock_guard lock(mutex_);
     const auto found = items_.find(id);
     if (found == items_.end() || found->second.kind != kind)
-      return Error(ErrorCode::not_found, "no such kernel, buffer or event on the device");
+      return Error(ErrorCode::not_found, "no such kernel, buffer, event or plan on the device");
     items_.erase(found);
     missing_.erase(id);
     if (lost_.erase(id) != 0 || state_ == State::down) return {};
@@ -300,12 +314,10 @@ Status DeviceProcess::close_event(EventId event) {
 Status DeviceProcess::read(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, int fd) {
   UniqueFd sent(os::duplicate(fd, 0));
   if (!sent) return errno_error(errno, "cannot hand the descriptor on");
-  LaunchOrder uses;  // what a launch of the buffer alone would need
-  uses.arguments.push_back({buffer, offset, bytes, {}});
   ReadOrder order{0, buffer, offset, bytes};
   {
     std::unique_lock lock(mutex_);
-    KILN_CHECK(ensure_restored(lock, uses));
+    KILN_CHECK(ensure_restored(lock, [&] { return Needs{{}, {buffer}, {}, {}}; }));
     order.request = next_id_++;
   }
   return status_of(call({DeviceFrame::read, order.request, encode(order), std::move(sent), {}, nullptr}));
@@ -317,22 +329,64 @@ LaunchId DeviceProcess::launch(KernelId kernel, std::vector<LaunchArgument> argu
   order.tell_enqueued = order.settings.enqueued != nullptr;
   std::unique_lock lock(mutex_);
   order.launch = next_id_++;
-  auto socket = ensure_restored(lock, order);
-  if (!socket) {
-    lock.unlock();
-    done(std::move(socket).error());
-    return order.launch;
-  }
-  auto& launch = launches_[order.launch];
-  launch.kernel = kernel;
+  auto socket = ensure_restored(lock, [&] {
+    Needs needs{{kernel}, {}, order.settings.wait, {}};
+    needs.add(order.arguments);
+    if (order.settings.record != 0) needs.events.push_back(order.settings.record);
+    return needs;
+  });
+  Launch launch;
+  launch.item = kernel;
   launch.stream = order.settings.stream;
   launch.records = order.settings.record != 0;
   launch.enqueued = std::move(order.settings.enqueued);
   launch.done = std::move(done);
-  watch();
-  send(*socket, DeviceFrame::launch, encode(order), {}, order.launch);
-  return order.launch;
+  return begin_launch(lock, order.launch, std::move(launch), std::move(socket), DeviceFrame::launch,
+                      [&] { return encode(order); });
 }
+
+LaunchId DeviceProcess::begin_launch(std::unique_lock<std::mutex>& lock, LaunchId id, Launch launch,
+                                     Result<Socket> socket, DeviceFrame frame, const std::function<Bytes()>& payload) {
+  if (!socket) {
+    lock.unlock();
+    launch.done(std::move(socket).error());
+    return id;
+  }
+  launches_[id] = std::move(launch);
+  watch();
+  send(*socket, frame, payload(), {}, id);
+  return id;
+}
+
+Result<PlanId> DeviceProcess::make_plan(const std::vector<PlanStep>& steps) {
+  // The process may have been started again since the kernels were loaded, without one of them.
+  {
+    std::unique_lock lock(mutex_);
+    KILN_CHECK(ensure_restored(lock, [&] {
+      Needs needs;
+      for (const auto& step : steps) {
+        needs.kernels.push_back(step.kernel);
+        needs.add(step.arguments);
+      }
+      return needs;
+    }));
+  }
+  return bring({Item::Kind::plan, DeviceFrame::make_plan, PlanOrder{0, 0, steps}, {}});
+}
+
+LaunchId DeviceProcess::run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) {
+  std::unique_lock lock(mutex_);
+  const RunOrder order{next_id_++, plan, stream};
+  auto socket = ensure_restored(lock, [&] { return plan_needs(plan); });
+  Launch launch;
+  launch.item = plan;
+  launch.stream = stream;
+  launch.done = std::move(done);
+  return begin_launch(lock, order.launch, std::move(launch), std::move(socket), DeviceFrame::run_plan,
+                      [&] { return encode(order); });
+}
+
+Status DeviceProcess::drop_plan(PlanId plan) { return take_away(plan, Item::Kind::plan, DeviceFrame::drop_plan); }
 
 void DeviceProcess::cancel(LaunchId launch) {
   const std::lock_guard lock(mutex_);

@@ -43,14 +43,17 @@ class DeviceProcess final : public Device {
   Status close_event(EventId event) override;
   LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                   LaunchDone done) override;
+  Result<PlanId> make_plan(const std::vector<PlanStep>& steps) override;
+  LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) override;
+  Status drop_plan(PlanId plan) override;
   void cancel(LaunchId launch) override;
 
  private:
-  // A kernel, buffer or event as the process was given it, without the request's number.
+  // A kernel, buffer, event or plan as the process was given it, without the request's number.
   struct Item {
-    enum class Kind : std::uint8_t { kernel, buffer, event } kind = Kind::kernel;
+    enum class Kind : std::uint8_t { kernel, buffer, event, plan } kind = Kind::kernel;
     DeviceFrame frame = DeviceFrame::load;
-    std::variant<LoadOrder, MapOrder, MemoryOrder, EventOrder> order;
+    std::variant<LoadOrder, MapOrder, MemoryOrder, EventOrder, PlanOrder> order;
     UniqueFd fd;               // of a mapping
     // The process's own memory and events end with it.
     [[nodiscard]] bool own() const { return frame == DeviceFrame::allocate || frame == DeviceFrame::make_event; }
@@ -69,7 +72,7 @@ class DeviceProcess final : public Device {
     std::function<void()> keep_books;  // run with the lock held when it succeeded, before anything later can happen
   };
   struct Launch {
-    KernelId kernel = 0;
+    std::uint64_t item = 0;     // its kernel or plan
     std::uint64_t stream = 0;
     bool records = false;       // an event: the card may have it behind others of its stream
     std::function<void()> enqueued;
@@ -78,7 +81,12 @@ class DeviceProcess final : public Device {
     Deadline answer;            // when it is answered though the process says nothing
     Deadline end;               // when it must have ended: set when it runs and was told to stop
   };
-  struct Restoring {  // a kernel, buffer or event, for a process that does not have it
+  // What a launch, a reading or a plan's run needs of the process, in the order in which it has to be restored.
+  struct Needs {
+    std::vector<std::uint64_t> kernels, memory, events, plan;
+    void add(const std::vector<LaunchArgument>& arguments);
+  };
+  struct Restoring {  // a kernel, buffer, event or plan, for a process that does not have it
     DeviceFrame kind = DeviceFrame::load;
     std::uint64_t request = 0;
     Bytes payload;
@@ -93,13 +101,17 @@ class DeviceProcess final : public Device {
 
   // The callers' side.
   Result<Socket> ensure_up(std::unique_lock<std::mutex>& lock);
-  Result<Socket> ensure_restored(std::unique_lock<std::mutex>& lock, const LaunchOrder& order);
+  // `needs` is asked with the lock held, and only where something is missing.
+  Result<Socket> ensure_restored(std::unique_lock<std::mutex>& lock, const std::function<Needs()>& needs);
+  Needs plan_needs(PlanId plan) const;                    // with the lock held
+  LaunchId begin_launch(std::unique_lock<std::mutex>& lock, LaunchId id, Launch launch, Result<Socket> socket,
+                        DeviceFrame frame, const std::function<Bytes()>& payload);
   Status bring_back(std::uint64_t id);
   // Numbers the item and gives it to the process, whose payload it answers; the item's id.
   Result<std::uint64_t> bring(Item item, UntilFree until_free = nullptr, Bytes* payload = nullptr);
   Result<BufferId> bring_mapping(int fd, const MapOrder& order, UntilFree until_free);
   Status take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame, UntilFree until_free = nullptr);
-  Status check_not_lost(const LaunchOrder& order) const;  // with the lock held
+  Status check_not_lost(const Needs& needs) const;        // with the lock held
   Result<std::shared_ptr<Call>> begin_call(std::unique_lock<std::mutex>& lock, Request request);
   Result<Bytes> call(Request request);
   Status remove(Request request);

@@ -17,6 +17,18 @@ IpcHandle read_handle(Reader& r) {
 
 Bytes copy_of(ByteView bytes) { return {bytes.begin(), bytes.end()}; }
 
+void write_argument(Writer& out, const LaunchArgument& argument) {
+  for (const auto v : {argument.buffer, argument.offset, argument.bytes}) out.u64(v);
+  out.bytes(argument.scalar);
+}
+
+LaunchArgument read_argument(Reader& in) {
+  LaunchArgument argument;
+  for (auto* v : {&argument.buffer, &argument.offset, &argument.bytes}) *v = in.u64();
+  argument.scalar = copy_of(in.bytes());
+  return argument;
+}
+
 // The value when everything was read and nothing is left over.
 template <class T>
 Result<T> finished(const Reader& r, T value) {
@@ -160,10 +172,7 @@ Result<RemoveOrder> decode_remove(ByteView bytes) {
 Bytes encode(const LaunchOrder& value) {
   Writer w;
   for (const auto v : {value.launch, value.kernel}) w.u64(v);
-  w.list(value.arguments, [](Writer& out, const LaunchArgument& argument) {
-    for (const auto v : {argument.buffer, argument.offset, argument.bytes}) out.u64(v);
-    out.bytes(argument.scalar);
-  });
+  w.list(value.arguments, write_argument);
   const auto& settings = value.settings;
   w.u64(settings.stream);
   w.boolean(settings.profile);
@@ -181,12 +190,7 @@ Result<LaunchOrder> decode_launch(ByteView bytes) {
   Reader r(bytes);
   LaunchOrder value;
   for (auto* v : {&value.launch, &value.kernel}) *v = r.u64();
-  value.arguments = r.list<LaunchArgument>([](Reader& in) {
-    LaunchArgument argument;
-    for (auto* v : {&argument.buffer, &argument.offset, &argument.bytes}) *v = in.u64();
-    argument.scalar = copy_of(in.bytes());
-    return argument;
-  });
+  value.arguments = r.list<LaunchArgument>(read_argument);
   auto& settings = value.settings;
   settings.stream = r.u64();
   settings.profile = r.boolean();
@@ -200,6 +204,42 @@ Result<LaunchOrder> decode_launch(ByteView bytes) {
   settings.record = r.u64();
   value.tell_enqueued = r.boolean();
   return finished(r, std::move(value));
+}
+
+Bytes encode(const PlanOrder& value) {
+  Writer w;
+  for (const auto v : {value.request, value.plan}) w.u64(v);
+  w.list(value.steps, [](Writer& out, const PlanStep& step) {
+    out.u64(step.kernel);
+    out.list(step.arguments, write_argument);
+  });
+  return w.take();
+}
+
+Result<PlanOrder> decode_plan(ByteView bytes) {
+  Reader r(bytes);
+  PlanOrder value;
+  for (auto* v : {&value.request, &value.plan}) *v = r.u64();
+  value.steps = r.list<PlanStep>([](Reader& in) {
+    PlanStep step;
+    step.kernel = in.u64();
+    step.arguments = in.list<LaunchArgument>(read_argument);
+    return step;
+  });
+  return finished(r, std::move(value));
+}
+
+Bytes encode(const RunOrder& value) {
+  Writer w;
+  for (const auto v : {value.launch, value.plan, value.stream}) w.u64(v);
+  return w.take();
+}
+
+Result<RunOrder> decode_run(ByteView bytes) {
+  Reader r(bytes);
+  RunOrder value;
+  for (auto* v : {&value.launch, &value.plan, &value.stream}) *v = r.u64();
+  return finished(r, value);
 }
 
 Bytes encode(const DoneReport& value) {
@@ -227,6 +267,10 @@ Bytes encode(const LaunchedReport& value) {
   w.f64(status ? value.report->duration_ms : 0);
   w.string(status ? value.report->profiles : std::string());
   w.bytes(status ? ByteView(value.report->records) : ByteView());
+  w.list(status ? value.report->steps : std::vector<StepRecords>(), [](Writer& out, const StepRecords& step) {
+    out.u64(step.step);
+    out.bytes(step.records);
+  });
   return w.take();
 }
 
@@ -238,6 +282,12 @@ Result<LaunchedReport> decode_launched(ByteView bytes) {
   report.duration_ms = r.f64();
   report.profiles = r.string();
   report.records = copy_of(r.bytes());
+  report.steps = r.list<StepRecords>([](Reader& in) {
+    StepRecords step;
+    step.step = in.u64();
+    step.records = copy_of(in.bytes());
+    return step;
+  });
   if (status) status = check_size(report);
   if (!status) return finished(r, LaunchedReport{launch, std::move(status).error()});
   return finished(r, LaunchedReport{launch, std::move(report)});

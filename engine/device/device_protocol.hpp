@@ -5,16 +5,16 @@
 //   load {request, kernel, Metadata, object}    unload {request, id}
 //   map {request, buffer, offset, size, writable, card} with the descriptor    unmap {request, id}
 //   open_memory, allocate {MemoryOrder}         open_event, make_event {EventOrder}    close_event {request, id}
-//   read {ReadOrder} with the descriptor
+//   read {ReadOrder} with the descriptor        make_plan {PlanOrder}          drop_plan {request, id}
 // The payload is the IPC handle that allocate and make_event give, else empty. What brings an id that is there already
 // changes nothing.
 // An unmap is also answered by `freed` {request}, before or after its `done`, when its memory is free, behind what runs
 // on the card; so are open_memory, allocate and a card's map, when they succeed or what a failure has left is free.
-// Without `done`: launch {LaunchOrder}, answered when the card has it by `enqueued` {launch} where that was asked for,
+// Without `done`: run_plan {RunOrder}, answered at its end by `launched`; launch {LaunchOrder}, answered when the card has it by `enqueued` {launch} where that was asked for,
 // and at completion by `launched` {launch, Status, LaunchReport}; cancel
 // {launch}; ping {serial}, answered by `pong` {serial} at once: whatever was sent before it is known then, and what a
-// cancellation before it found waiting is answered already. An unmap or unload of what launches in flight use is done
-// after them. The process ends when the socket does.
+// cancellation before it found waiting is answered already. An unmap or unload of what launches in flight or plans use is
+// done after them, a drop_plan after the plan's runs. The process ends when the socket does.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ inline constexpr int device_descriptor = 3;
 
 enum class DeviceFrame : std::uint8_t {
   ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched, ping, pong, enqueued,
-  open_memory, allocate, read, open_event, make_event, close_event, freed
+  open_memory, allocate, read, open_event, make_event, close_event, freed,
+  make_plan, run_plan, drop_plan
 };
 // Of LaunchReport::profiles: what counts more instructions is not told. Both sides hold to it.
 inline constexpr std::size_t profile_bytes_max = std::size_t(16) << 20;
@@ -63,7 +64,17 @@ struct EventOrder {  // open_event; make_event without handle
   EventId event = 0;
   IpcHandle handle{};
 };
-struct RemoveOrder {  // unload, unmap, close_event
+struct PlanOrder {
+  std::uint64_t request = 0;
+  PlanId plan = 0;
+  std::vector<PlanStep> steps;
+};
+struct RunOrder {
+  LaunchId launch = 0;
+  PlanId plan = 0;
+  std::uint64_t stream = 0;
+};
+struct RemoveOrder {  // unload, unmap, close_event, drop_plan
   std::uint64_t request = 0, id = 0;
 };
 struct LaunchOrder {
@@ -89,6 +100,8 @@ Bytes encode(const MapOrder& value);
 Bytes encode(const MemoryOrder& value);
 Bytes encode(const ReadOrder& value);
 Bytes encode(const EventOrder& value);
+Bytes encode(const PlanOrder& value);
+Bytes encode(const RunOrder& value);
 Bytes encode(const RemoveOrder& value);
 Bytes encode(const LaunchOrder& value);
 Bytes encode(const DoneReport& value);
@@ -101,6 +114,8 @@ Result<MapOrder> decode_map(ByteView bytes);
 Result<MemoryOrder> decode_memory(ByteView bytes);
 Result<ReadOrder> decode_read(ByteView bytes);
 Result<EventOrder> decode_event(ByteView bytes);
+Result<PlanOrder> decode_plan(ByteView bytes);
+Result<RunOrder> decode_run(ByteView bytes);
 Result<RemoveOrder> decode_remove(ByteView bytes);
 Result<LaunchOrder> decode_launch(ByteView bytes);
 Result<DoneReport> decode_done(ByteView bytes);

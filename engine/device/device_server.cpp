@@ -4,13 +4,10 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <condition_variable>
 #include <cstdio>
-#include <deque>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <thread>
 #include <utility>
 
 #include "engine/base/channel.hpp"
@@ -19,37 +16,10 @@
 #include "engine/base/paths.hpp"
 #include "engine/device/device.hpp"
 #include "engine/device/device_protocol.hpp"
+#include "engine/device/executor.hpp"
 
 namespace kiln::device {
 namespace {
-
-// Runs what it is given, in order, on a thread of its own. Never ends.
-class Executor {
- public:
-  Executor() : thread_([this] { execute(); }) {}
-  void add(std::function<void()> work) {
-    const std::lock_guard lock(mutex_);
-    work_.push_back(std::move(work));
-    wake_.notify_all();
-  }
-
- private:
-  void execute() {
-    for (;;) {
-      std::unique_lock lock(mutex_);
-      wake_.wait(lock, [&] { return !work_.empty(); });
-      auto work = std::move(work_.front());
-      work_.pop_front();
-      lock.unlock();
-      work();
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<std::function<void()>> work_;
-  std::thread thread_;   // last
-};
 
 // The reading thread never waits for the device, so that a cancellation is seen at once: launches are asynchronous, and
 // everything that may block (load, map, read, their opposites) runs on one other thread, in order; allocations, which
@@ -61,10 +31,10 @@ class Server {
   Status serve();
 
  private:
-  // A kernel, buffer or event of the device under the client's id.
+  // A kernel, buffer, event or plan of the device under the client's id.
   struct Item {
     std::uint64_t local = 0;
-    int uses = 0;                               // launches in flight
+    int uses = 0;                               // launches in flight, plans
     std::optional<RemoveOrder> removal;         // waits for uses == 0
   };
   using Items = std::map<std::uint64_t, Item>;
@@ -73,6 +43,11 @@ class Server {
     KernelId kernel = 0;
     std::vector<BufferId> buffers;
     std::vector<EventId> events;
+    PlanId plan = 0;                            // its run, in place of the above
+  };
+  struct PlanUses {
+    std::vector<KernelId> kernels;
+    std::vector<BufferId> buffers;
   };
 
   Status handle(Frame frame);
@@ -83,6 +58,10 @@ class Server {
   void load(const LoadOrder& order);
   void map(const MapOrder& order, const std::vector<UniqueFd>& fds);
   void read(const ReadOrder& order, const std::vector<UniqueFd>& fds);
+  void make_plan(PlanOrder order);
+  Status resolve_plan(PlanOrder& order, PlanUses& uses);  // with the lock held; counts the uses, also of one that fails
+  void release_all(const PlanUses& uses);                 // with the lock held
+  void run_plan(const RunOrder& order);
   bool knows(Items Server::* items, std::uint64_t id);
   void remove(Items Server::* items, const RemoveOrder& order);
   void remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local);
@@ -101,7 +80,8 @@ class Server {
   std::unique_ptr<Device> device_;
   std::mutex send_mutex_;
   std::mutex mutex_;
-  Items kernels_, buffers_, events_;
+  Items kernels_, buffers_, events_, plans_;
+  std::map<PlanId, PlanUses> plan_uses_;
   std::map<LaunchId, Running> running_;
   Executor executor_, allocations_;   // last
 };
@@ -142,6 +122,21 @@ Status Server::handle(Frame frame) {
     case DeviceFrame::close_event: {
       KILN_TRY(const auto order, decode_remove(frame.payload));
       remove(&Server::events_, order);
+      return {};
+    }
+    case DeviceFrame::drop_plan: {
+      KILN_TRY(const auto order, decode_remove(frame.payload));
+      remove(&Server::plans_, order);
+      return {};
+    }
+    case DeviceFrame::make_plan: {
+      KILN_TRY(auto order, decode_plan(frame.payload));
+      later([this, order = std::move(order)] { make_plan(order); });
+      return {};
+    }
+    case DeviceFrame::run_plan: {
+      KILN_TRY(const auto order, decode_run(frame.payload));
+      run_plan(order);
       return {};
     }
     case DeviceFrame::read: {
@@ -256,7 +251,7 @@ void Server::remove(Items Server::* items, const RemoveOrder& order) {
   if (it == (this->*items).end()) {
     lock.unlock();
     if (items == &Server::buffers_) (void)until_free(order.request);
-    return done(order.request, Error(ErrorCode::not_found, "no such kernel, buffer or event on the device"));
+    return done(order.request, Error(ErrorCode::not_found, "no such kernel, buffer, event or plan on the device"));
   }
   it->second.removal = order;
   ++it->second.uses;
@@ -273,6 +268,15 @@ void Server::release(Items Server::* items, std::uint64_t id) {
 }
 
 void Server::remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local) {
+  if (items == &Server::plans_) {
+    auto status = device_->drop_plan(local);
+    {
+      const std::lock_guard lock(mutex_);
+      release_all(plan_uses_[order.id]);
+      plan_uses_.erase(order.id);
+    }
+    return done(order.request, std::move(status));
+  }
   if (items != &Server::buffers_)
     return done(order.request, items == &Server::kernels_ ? device_->unload(local) : device_->close_event(local));
   auto status = device_->unmap(local, until_free(order.request));   // quick ones are free before they are done
@@ -306,6 +310,70 @@ void Server::launch(LaunchOrder order) {
   os::reach(os::Place::launch);
   const auto local = device_->launch(*kernel, std::move(order.arguments), std::move(order.settings),
                                      [this, id](Result<LaunchReport> report) { launched(id, std::move(report)); });
+  const std::lock_guard lock(mutex_);
+  if (const auto it = running_.find(id); it != running_.end()) it->second.local = local;  // else it is done already
+}
+
+// The device's ids of kernels and buffers go into the order.
+Status Server::resolve_plan(PlanOrder& order, PlanUses& uses) {
+  const auto use = [](Items& items, std::uint64_t& id, std::vector<std::uint64_t>& used, const char* what) -> Status {
+    const auto found = items.find(id);
+    if (found == items.end() || found->second.removal)
+      return Error(ErrorCode::not_found, std::string("a ") + what + " of the plan is not on the device");
+    ++found->second.uses;
+    used.push_back(std::exchange(id, found->second.local));
+    return {};
+  };
+  for (auto& step : order.steps) {
+    KILN_CHECK(use(kernels_, step.kernel, uses.kernels, "kernel"));
+    for (auto& argument : step.arguments)
+      if (argument.buffer != 0) KILN_CHECK(use(buffers_, argument.buffer, uses.buffers, "buffer"));
+  }
+  return {};
+}
+
+void Server::release_all(const PlanUses& uses) {
+  for (const auto id : uses.kernels) release(&Server::kernels_, id);
+  for (const auto id : uses.buffers) release(&Server::buffers_, id);
+}
+
+// On the executor, behind the loads and mappings before it.
+void Server::make_plan(PlanOrder order) {
+  bring(&Server::plans_, order.request, order.plan, [&](Bytes&) -> Result<std::uint64_t> {
+    PlanUses uses;
+    Status resolved;
+    {
+      const std::lock_guard lock(mutex_);
+      resolved = resolve_plan(order, uses);
+    }
+    auto made = resolved ? device_->make_plan(order.steps) : Result<PlanId>(std::move(resolved).error());
+    const std::lock_guard lock(mutex_);
+    if (made) plan_uses_[order.plan] = std::move(uses);
+    else release_all(uses);
+    return made;
+  });
+}
+
+void Server::run_plan(const RunOrder& order) {
+  const auto id = order.launch;
+  auto plan = [&]() -> Result<PlanId> {
+    const std::lock_guard lock(mutex_);
+    const auto found = plans_.find(order.plan);
+    if (found == plans_.end() || found->second.removal)
+      return Error(ErrorCode::not_found, "the plan is not on the device");
+    if (running_.contains(id)) return Error(ErrorCode::protocol_error, "a launch id that is in use");
+    ++found->second.uses;
+    running_[id].plan = order.plan;
+    return found->second.local;
+  }();
+  if (!plan) {
+    (void)send(DeviceFrame::launched, encode(LaunchedReport{id, std::move(plan).error()}));
+    return;
+  }
+  os::reach(os::Place::launch);
+  const auto local = device_->run_plan(*plan, order.stream, [this, id](Result<LaunchReport> report) {
+    launched(id, std::move(report));
+  });
   const std::lock_guard lock(mutex_);
   if (const auto it = running_.find(id); it != running_.end()) it->second.local = local;  // else it is done already
 }
@@ -362,6 +430,7 @@ void Server::launched(LaunchId launch, Result<LaunchReport> report) {
   if (it == running_.end()) return;
   const auto running = std::move(it->second);
   running_.erase(it);
+  if (running.plan != 0) return release(&Server::plans_, running.plan);
   for (const auto id : running.buffers) release(&Server::buffers_, id);
   for (const auto id : running.events) release(&Server::events_, id);
   release(&Server::kernels_, running.kernel);

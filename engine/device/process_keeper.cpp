@@ -83,7 +83,7 @@ Result<DeviceProcess::Socket> DeviceProcess::start() {
   return std::make_shared<UniqueFd>(std::move(sockets.first));
 }
 
-// Gives the new process the kernels, buffers and events of the old one. What it does not take stays in `missing_`: the next launch
+// Gives the new process the kernels, buffers, events and plans of the old one. What it does not take stays in `missing_`: the next launch
 // that uses it tries again, and says why if it fails. A process that ends meanwhile is noticed by the reading that follows.
 void DeviceProcess::restore(const Socket& socket) {
   std::vector<std::uint64_t> ids;
@@ -168,11 +168,13 @@ bool DeviceProcess::must_end(const Socket& socket, int& wait_ms) {
 }
 
 std::string DeviceProcess::describe(LaunchId id, const Launch& launch) const {
-  std::string name = std::to_string(launch.kernel);
-  const auto kernel = items_.find(launch.kernel);
-  if (const auto* load = kernel == items_.end() ? nullptr : std::get_if<LoadOrder>(&kernel->second.order))
+  std::string name = std::to_string(launch.item);
+  const auto item = items_.find(launch.item);
+  const bool is_plan = item != items_.end() && item->second.kind == Item::Kind::plan;
+  if (const auto* load = item == items_.end() ? nullptr : std::get_if<LoadOrder>(&item->second.order))
     if (const auto metadata = compile::decode_metadata(load->metadata)) name += " (" + metadata->program + ")";
-  return "launch " + std::to_string(id) + " of stream " + std::to_string(launch.stream) + ", kernel " + name;
+  return "launch " + std::to_string(id) + " of stream " + std::to_string(launch.stream) +
+         (is_plan ? ", plan " : ", kernel ") + name;
 }
 
 // A line for the log: why, and whose launches are lost with it.

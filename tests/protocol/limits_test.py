@@ -21,7 +21,7 @@ SETTINGS = {
     "connections_max": (3, {}), "requests_in_flight_max": (2, {"batch_max": 3}), "batch_max": (3, {}),
     "output_bytes_max": (65536, {}), "output_stall_ms_max": (100, {}), "fds_queued_max": (2, {}),
     "fds_unclaimed_ms_max": (100, {}), "fds_held_max": (2, {}), "buffers_max": (2, {}), "streams_max": (1, {}),
-    "events_max": (1, {}), "buffer_bytes_max": (8192, {}), "compiles_queued_max": (1, {}),
+    "events_max": (1, {}), "plans_max": (1, {}), "plan_launches_max": (2, {}), "buffer_bytes_max": (8192, {}), "compiles_queued_max": (1, {}),
 }
 FIXED = {"log_bytes_max": 65536, "text_bytes_max": 1 << 20}
 
@@ -201,6 +201,23 @@ class Limits(unittest.TestCase):
         self.told(answer, "resource_limit", "this connection has 1 events")
         self.assertIn("result", self.connection.call("event.release", {"event": event}))
         self.assertIn("result", self.connection.call("event.export", {"device": CARD}))
+
+    def plan(self, launches):
+        args = [{"buffer": self.register()["result"]["buffer"]} for _ in "XY"]
+        launch = {"program": ENDLESS, "set": {"N": 1}, "args": args}
+        return self.connection.call("plan.create", {"launches": [launch] * launches})
+
+    def plans_max(self):
+        plan = self.plan(1)["result"]["plan"]
+        self.told(self.plan(1), "resource_limit", "this connection has 1 plans")
+        self.assertIn("result", self.connection.call("plan.release", {"plan": plan}))
+        self.assertIn("result", self.plan(1))
+
+    def plan_launches_max(self):
+        self.assertIn("result", self.plan(2))
+        answer = self.plan(3)
+        self.told(answer, "invalid_argument", "/params/launches")
+        self.expected(answer, "2")
 
     def buffer_bytes_max(self):
         """Of all clients: the witness has 512 of them. More than that is never possible; a part of it later."""

@@ -111,8 +111,11 @@ REQUESTS = [
     ("stream.cancel", {"stream": 1}), ("stream.release", {"stream": 1}), ("cache.stats", {}),
     ("cache.list", {"limit": 2}),
     ("cache.verify", {}), ("cache.evict", {"entries_max": 1000, "bytes_max": 1 << 40}), ("engine.stats", {}),
-    ("engine.connections", {}), ("cache.export", {"keys": ["0" * 64], "programs": ["softmax"], "targets": ["host"]}),
-    ("cache.import", {"fd": {"fd": 0}}),
+    ("engine.connections", {}), ("engine.metrics", {}),
+    ("cache.export", {"keys": ["0" * 64], "programs": ["softmax"], "targets": ["host"]}), ("cache.import", {"fd": {"fd": 0}}),
+    ("plan.create", {"launches": [dict(WHOLE, args=BUFFERS), dict(COMPILED, args=BUFFERS)]}),
+    ("plan.create", {"launches": [{"key": "0" * 64, "args": [{"buffer": 1}, 2], "symbols": {"S": 3}}], "device": "host"}),
+    ("plan.run", {"plan": 1, "stream": 1}), ("plan.run", {"plan": 1}), ("plan.release", {"plan": 1}),
     ("device.list", {"device": "host"}), ("$/cancel", {"id": 1})]
 NOT_SENT = {"shutdown"}
 VALUES = [json.dumps(value) for value in (

@@ -2,7 +2,7 @@
 // that says what a launch does: "fill" sets every byte of the arguments' ranges to the scalar argument's first byte;
 // "wait" runs until it is cancelled; "ignore" does not even hear that; "linger" ends a while after it was cancelled and
 // those before it have ended, as on a card that stops nothing; "crash" ends the process; "talk" answers with more
-// counters than are accepted. An object "bad" is refused at load; with the arguments --refuse-while FILE everything is
+// counters than are accepted; "fail" fails. An object "bad" is refused at load; with the arguments --refuse-while FILE everything is
 // refused, at load and at map, while FILE exists; with --stall-while FILE loading waits for FILE to go.
 #include <signal.h>
 #include <unistd.h>
@@ -15,6 +15,7 @@
 
 #include "engine/base/os.hpp"
 #include "engine/device/device.hpp"
+#include "engine/device/plan_chains.hpp"
 
 namespace kiln::device {
 namespace {
@@ -68,7 +69,22 @@ class FaultDevice final : public Device {
     const std::lock_guard lock(mutex_);
     return MadeEvent{++last_, {}};
   }
+  Result<PlanId> make_plan(const std::vector<PlanStep>& steps) override {
+    KILN_CHECK(willing());
+    const std::lock_guard lock(mutex_);
+    plans_.make(++last_, steps);
+    return last_;
+  }
+  LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) override {
+    std::unique_lock lock(mutex_);
+    const auto id = ++last_;
+    lock.unlock();
+    plans_.run(id, plan, stream, std::move(done));
+    return id;
+  }
+  Status drop_plan(PlanId plan) override { return plans_.drop(plan); }
   void cancel(LaunchId launch) override {
+    if (plans_.cancel(launch)) return;
     const std::lock_guard lock(mutex_);
     const auto it = running_.find(launch);
     if (it == running_.end()) return;
@@ -96,6 +112,7 @@ class FaultDevice final : public Device {
       cancelled_.wait_for(lock, lingers, [] { return false; });
       return Error(ErrorCode::cancelled, "cancelled");
     }
+    if (what == "fail") return Error(ErrorCode::launch_failed, "told to fail");
     if (what == "talk") return LaunchReport{0.5, std::string((std::size_t(16) << 20) + 1, ' ')};
     if (what == "ignore") cancelled_.wait(lock, [] { return false; });
     std::uint8_t value = 0;
@@ -115,6 +132,7 @@ class FaultDevice final : public Device {
   std::map<KernelId, std::string> kernels_;
   std::map<BufferId, Mapping> buffers_;
   std::map<LaunchId, std::shared_ptr<std::atomic<bool>>> running_;
+  PlanChains plans_{*this};
 };
 
 Result<std::unique_ptr<Device>> make(const std::vector<std::string>& arguments) {

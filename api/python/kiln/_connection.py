@@ -187,8 +187,12 @@ class Connection:
 
         def work() -> None:
             registration.users -= 1
-            if registration.users <= 0:
-                self._give_back(registration)
+            try:
+                if registration.users <= 0:
+                    self._give_back(registration)
+            except Busy:
+                registration.users += registration in self._registrations
+                raise
 
         self._alone(work)
 
@@ -217,13 +221,21 @@ class Connection:
             try:
                 while self._dropped:
                     try:
-                        self._give_back(self._dropped.pop())
+                        self._give_back(self._next_dropped())
                     except KilnError:
                         pass  # nobody waits for this one
                 return work()
             finally:
                 if self._closed:
                     self._let_go()
+
+    def _next_dropped(self) -> Registration:
+        """Plans first: what they use cannot be given back before them."""
+        plans = [dropped for dropped in self._dropped if dropped.field == "plan"]
+        if plans:
+            self._dropped.remove(plans[0])
+            return plans[0]
+        return self._dropped.pop()
 
     def _request(self, method: str, params: Dict[str, Any], fds: Sequence[int] = (),
                  progress: Optional[Progress] = None) -> Tuple[Dict[str, Any], List[int]]:
@@ -245,14 +257,19 @@ class Connection:
     def _give_back(self, registration: Registration) -> None:
         if registration not in self._registrations:
             return
-        self._registrations.discard(registration)
-        registration.close()
-        if self._socket is None or registration.id == 0:
-            return
+        stays = False
         try:
-            self._exchange(registration.release, {registration.field: registration.id})
+            if self._socket is not None and registration.id != 0:
+                self._exchange(registration.release, {registration.field: registration.id})
         except NotRunning:
             pass  # a connection takes its buffers along
+        except Busy as error:
+            stays = not error.retryable  # a plan uses it
+            raise
+        finally:
+            if not stays:
+                self._registrations.discard(registration)
+                registration.close()
 
     def _open(self) -> None:
         """Connects, starting a daemon when there is none, says hello and registers the live memory."""
@@ -261,8 +278,8 @@ class Connection:
             self._socket = self._connect(end)
             try:
                 self.hello, _ = self._exchange("hello", {"protocol": PROTOCOL, "client": "python"})
-                for registration in self._registrations:
-                    self._make_again(registration)
+                for registration in sorted(self._registrations, key=lambda held: held.field == "plan"):
+                    self._make_again(registration)  # plans behind what they use
                 return
             except (NotRunning, Busy):  # it took the connection and ended before the first reply: another one may serve
                 self._disconnect()

@@ -13,6 +13,7 @@
 #include "engine/device/hip/hip_lane.hpp"
 #include "engine/device/hip/releaser.hpp"
 #include "engine/device/launch_arguments.hpp"
+#include "engine/device/plan_chains.hpp"
 
 namespace kiln::device::hip {
 namespace {
@@ -45,6 +46,9 @@ class HipDevice : public Device {
   Status close_event(EventId event) override;
   LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                   LaunchDone done) override;
+  Result<PlanId> make_plan(const std::vector<PlanStep>& steps) override;
+  LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) override;
+  Status drop_plan(PlanId plan) override { return plans_.drop(plan); }
   void cancel(LaunchId launch) override;
 
  private:
@@ -71,6 +75,7 @@ class HipDevice : public Device {
   std::map<KernelId, std::shared_ptr<const Kernel>> kernels_;
   std::map<BufferId, std::shared_ptr<const Buffer>> buffers_;
   std::map<EventId, std::shared_ptr<const CardEvent>> events_;
+  PlanChains plans_{*this};
   Gate gate_;
   const std::shared_ptr<WorkspacePool> workspaces_ = std::make_shared<WorkspacePool>(
       table_, [this](std::shared_ptr<const void> last) { releaser_.leave(std::move(last)); });
@@ -363,7 +368,30 @@ LaunchId HipDevice::launch(KernelId kernel, std::vector<LaunchArgument> argument
   return id;
 }
 
+Result<PlanId> HipDevice::make_plan(const std::vector<PlanStep>& steps) {
+  const std::lock_guard lock(mutex_);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    auto arguments = steps[i].arguments;
+    const auto checked = make_order(steps[i].kernel, arguments, {});
+    if (!checked) return Error(checked.error()).with(step_of_plan(i));
+  }
+  const PlanId id = next_id_++;
+  plans_.make(id, steps);
+  return id;
+}
+
+LaunchId HipDevice::run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) {
+  LaunchId id = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    id = next_id_++;
+  }
+  plans_.run(id, plan, stream, std::move(done));
+  return id;
+}
+
 void HipDevice::cancel(LaunchId launch) {
+  if (plans_.cancel(launch)) return;
   for (std::size_t i = 0;; ++i) {
     Lane* lane = nullptr;
     {

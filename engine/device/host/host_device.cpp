@@ -8,10 +8,12 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "engine/base/processor.hpp"
 #include "engine/device/host/block_pool.hpp"
 #include "engine/device/launch_arguments.hpp"
+#include "engine/device/plan_chains.hpp"
 #include "engine/ir/target/target.hpp"
 
 namespace kiln::device::host {
@@ -35,31 +37,6 @@ struct Free {
 };
 using Workspace = std::unique_ptr<void, Free>;
 
-// One launch from submission to completion; its grids run one after the other.
-struct Order {
-  LaunchId id = 0;
-  std::uint64_t stream = 0;
-  std::shared_ptr<const Kernel> kernel;
-  LaunchSizesPtr sizes;
-  std::vector<std::shared_ptr<const Buffer>> buffers;  // kept mapped
-  std::vector<Bytes> scalars;
-  std::vector<Workspace> workspaces;
-  std::vector<void*> arguments;  // the tensors', then the workspaces'
-  std::size_t grid = 0;  // the one that runs
-  std::atomic<std::uint8_t> cancelled{0};
-  std::chrono::steady_clock::time_point submitted;
-  LaunchDone done;
-
-  // What prints and asserts have left.
-  [[nodiscard]] Bytes records() const {
-    const int which = kernel->metadata.records;
-    if (which < 0) return {};
-    const auto* const first =
-        static_cast<const std::uint8_t*>(arguments[sizes->tensors.size() + static_cast<std::size_t>(which)]);
-    return {first, first + bound::records_words * 8};
-  }
-};
-
 // Of a grid that `countable` holds for.
 std::int64_t block_count(const std::vector<std::int64_t>& grid) {
   std::int64_t count = 1;
@@ -73,6 +50,118 @@ bool countable(const std::vector<std::int64_t>& grid) {
   return std::all_of(grid.begin(), grid.end(), [&](std::int64_t extent) {
     return extent >= 0 && !__builtin_mul_overflow(count, std::max<std::int64_t>(extent, 1), &count);
   });
+}
+
+// A launch whose arguments are known: what stays the same however often it runs.
+struct Step {
+  std::shared_ptr<const Kernel> kernel;
+  LaunchSizesPtr sizes;
+  std::vector<std::shared_ptr<const Buffer>> buffers;  // kept mapped
+  std::vector<Bytes> scalars;
+  std::vector<void*> arguments;  // the tensors', null for each workspace, then the symbols'
+};
+struct Steps {
+  std::vector<Step> list;      // one for a launch
+  std::size_t arena_bytes = 0; // the most that a block of theirs takes
+};
+using StepsPtr = std::shared_ptr<const Steps>;
+
+// A launch, or a plan's run, from submission to completion; its grids run one after the other.
+struct Order {
+  LaunchId id = 0;
+  std::uint64_t stream = 0;
+  StepsPtr steps;
+  bool is_plan = false;
+  std::size_t step = 0, grid = 0;      // what runs
+  bool entered = false;                // the step has its arguments
+  bool passed = false;                 // `grid` is the next one already, not the one that has ended
+  std::vector<Workspace> workspaces;   // of the step
+  std::vector<void*> arguments;
+  Status failure;
+  LaunchReport report;
+  std::atomic<std::uint8_t> cancelled{0};
+  std::chrono::steady_clock::time_point submitted;
+  LaunchDone done;
+
+  [[nodiscard]] bool over() const { return step == steps->list.size(); }
+  [[nodiscard]] const Step& now() const { return steps->list[step]; }
+  [[nodiscard]] const std::vector<std::int64_t>& blocks() const { return now().sizes->grids[grid]; }
+  // Goes on to the next grid that has blocks, through as many steps as that takes.
+  Status find_grid();
+  // Runs the block with this number of the grid.
+  bool run_block(std::int64_t block, std::uint8_t* arena);
+  // Runs the grid, of one block, and such that follow, for a while: they need not go through the pool one by one.
+  bool run_small_grids(std::uint8_t* arena);
+
+ private:
+  Status enter_step();
+  void leave_step();
+};
+
+// Zeros, whatever the program asks for: a launch sees nothing that another one has left. Large ones cost nothing until
+// they are touched.
+Status Order::enter_step() {
+  constexpr std::size_t align = 64;
+  arguments = now().arguments;
+  std::size_t place = now().sizes->tensors.size();
+  for (const auto& info : now().kernel->metadata.workspaces) {
+    Workspace memory(std::calloc(static_cast<std::size_t>(info.bytes) + align, 1));
+    if (memory == nullptr)
+      return Error(ErrorCode::out_of_memory, "no memory for the launch's workspace " + info.name + " of " +
+                                                 std::to_string(info.bytes) + " bytes");
+    const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
+    arguments[place++] = reinterpret_cast<void*>((address + align - 1) / align * align);
+    workspaces.push_back(std::move(memory));
+  }
+  entered = true;
+  return ok();
+}
+
+// What prints and asserts have left is kept.
+void Order::leave_step() {
+  if (const int which = now().kernel->metadata.records; which >= 0) {
+    const auto* const first =
+        static_cast<const std::uint8_t*>(arguments[now().sizes->tensors.size() + static_cast<std::size_t>(which)]);
+    report.steps.push_back({step, {first, first + bound::records_words * 8}});
+  }
+  workspaces.clear();
+  entered = false;
+  grid = 0;
+  ++step;
+}
+
+Status Order::find_grid() {
+  for (; !over(); leave_step()) {
+    if (!entered) KILN_CHECK(enter_step());
+    const auto grids = now().kernel->metadata.launches.size();
+    while (grid < grids && block_count(blocks()) == 0) ++grid;
+    if (grid < grids) return ok();
+  }
+  return ok();
+}
+
+bool Order::run_block(std::int64_t block, std::uint8_t* arena) {
+  if (cancelled.load(std::memory_order_relaxed) != 0) return false;
+  const auto* cancel = reinterpret_cast<const volatile std::uint8_t*>(&cancelled);
+  const auto x = blocks()[0], y = blocks()[1];
+  const auto place = bound::block_at(now().kernel->metadata.launches[grid].order, x, y, block % (x * y));
+  const auto function = now().kernel->object->function(grid);
+  return function(arguments.data(), arena, place.x, place.y, block / (x * y), cancel) == 0;
+}
+
+bool Order::run_small_grids(std::uint8_t* arena) {
+  constexpr auto while_others_wait = std::chrono::microseconds(100);
+  const auto until = std::chrono::steady_clock::now() + while_others_wait;
+  do {
+    if (!run_block(0, arena)) return false;
+    ++grid;
+    failure = find_grid();
+    passed = true;
+    if (!failure || over() || block_count(blocks()) != 1) return true;
+    passed = false;
+  } while (std::chrono::steady_clock::now() < until);
+  passed = true;
+  return true;
 }
 
 class HostDevice : public Device {
@@ -95,14 +184,20 @@ class HostDevice : public Device {
   Status unmap(BufferId buffer, std::shared_ptr<const void> until_free) override;
   LaunchId launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                   LaunchDone done) override;
+  Result<PlanId> make_plan(const std::vector<PlanStep>& steps) override;
+  LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) override;
+  Status drop_plan(PlanId plan) override;
   void cancel(LaunchId launch) override;
 
  private:
   using OrderPtr = std::shared_ptr<Order>;
-  Result<OrderPtr> make_order(KernelId kernel, const LaunchSettings& settings,
-                              std::vector<LaunchArgument> arguments);
-  Result<void*> argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument);
-  static Status add_workspace(Order& order, const compile::WorkspaceInfo& info);
+  // With the lock held.
+  Status add_step(Steps& steps, KernelId kernel, std::vector<LaunchArgument> arguments);
+  Result<void*> argument_pointer(Step& step, const compile::TensorInfo& tensor, LaunchArgument& argument);
+  Result<StepsPtr> one_step(KernelId kernel, const LaunchSettings& settings, std::vector<LaunchArgument> arguments);
+  // Its turn comes behind its stream's.
+  LaunchId submit(std::unique_lock<std::mutex> lock, std::uint64_t stream, Result<StepsPtr> steps, bool is_plan,
+                  const std::function<void()>& enqueued, LaunchDone done);
   void begin_grid(const OrderPtr& order);
   void grid_finished(const OrderPtr& order, Status status);
   void withdraw(const OrderPtr& order);
@@ -112,6 +207,7 @@ class HostDevice : public Device {
   std::mutex mutex_;
   std::map<KernelId, std::shared_ptr<const Kernel>> kernels_;
   std::map<BufferId, std::shared_ptr<const Buffer>> buffers_;
+  std::map<PlanId, StepsPtr> plans_;
   std::map<std::uint64_t, std::deque<OrderPtr>> streams_;  // the front of each runs
   std::uint64_t next_id_ = 1;
   BlockPool pool_;  // ends first: its threads use all of the above
@@ -186,7 +282,7 @@ Status HostDevice::unmap(BufferId buffer, std::shared_ptr<const void> /*until_fr
   return {};
 }
 
-Result<void*> HostDevice::argument_pointer(Order& order, const compile::TensorInfo& tensor, LaunchArgument& argument) {
+Result<void*> HostDevice::argument_pointer(Step& step, const compile::TensorInfo& tensor, LaunchArgument& argument) {
   const auto found = buffers_.find(argument.buffer);
   std::optional<MappedRange> mapped;
   if (found != buffers_.end()) {
@@ -195,94 +291,120 @@ Result<void*> HostDevice::argument_pointer(Order& order, const compile::TensorIn
   }
   KILN_CHECK(check_argument(tensor, argument, mapped));
   if (tensor.scalar) {
-    order.scalars.push_back(std::move(argument.scalar));
-    return static_cast<void*>(order.scalars.back().data());
+    step.scalars.push_back(std::move(argument.scalar));
+    return static_cast<void*>(step.scalars.back().data());
   }
-  order.buffers.push_back(found->second);
+  step.buffers.push_back(found->second);
   return static_cast<void*>(found->second->data + argument.offset);
 }
 
-// With the lock held.
-Result<HostDevice::OrderPtr> HostDevice::make_order(KernelId kernel, const LaunchSettings& settings,
-                                                    std::vector<LaunchArgument> arguments) {
+Status HostDevice::add_step(Steps& steps, KernelId kernel, std::vector<LaunchArgument> arguments) {
+  const auto found = kernels_.find(kernel);
+  if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the host device");
+  Step step;
+  step.kernel = found->second;
+  KILN_TRY(step.sizes, launch_sizes(step.kernel->metadata, step.kernel->sizes, arguments));
+  const auto& tensors = step.sizes->tensors;
+  step.scalars.reserve(arguments.size());  // pointers into it stay valid
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    KILN_TRY(void* const pointer, argument_pointer(step, tensors[i], arguments[i]));
+    step.arguments.push_back(pointer);
+  }
+  step.arguments.resize(tensors.size() + step.kernel->metadata.workspaces.size(), nullptr);
+  for (std::size_t i = tensors.size(); i < arguments.size(); ++i) {  // the symbols' values
+    step.scalars.push_back(std::move(arguments[i].scalar));
+    step.arguments.push_back(step.scalars.back().data());
+  }
+  for (const auto& launch : step.kernel->metadata.launches)
+    steps.arena_bytes = std::max(steps.arena_bytes, static_cast<std::size_t>(launch.lds_bytes));
+  steps.list.push_back(std::move(step));
+  return ok();
+}
+
+Result<StepsPtr> HostDevice::one_step(KernelId kernel, const LaunchSettings& settings,
+                                      std::vector<LaunchArgument> arguments) {
   if (settings.alone())
     return Error(ErrorCode::unsupported, "the host counts nothing and has no switches; an emulated card does: device emu:gfx942");
   if (!settings.wait.empty() || settings.record != 0)
     return Error(ErrorCode::unsupported, "the host has no events of a card");
-  const auto found = kernels_.find(kernel);
-  if (found == kernels_.end()) return Error(ErrorCode::not_found, "no such kernel on the host device");
-  auto order = std::make_shared<Order>();
-  order->kernel = found->second;
-  KILN_TRY(order->sizes, launch_sizes(order->kernel->metadata, order->kernel->sizes, arguments));
-  const auto& tensors = order->sizes->tensors;
-  order->scalars.reserve(arguments.size());  // pointers into it stay valid
-  for (std::size_t i = 0; i < tensors.size(); ++i) {
-    KILN_TRY(void* const pointer, argument_pointer(*order, tensors[i], arguments[i]));
-    order->arguments.push_back(pointer);
-  }
-  for (const auto& info : order->kernel->metadata.workspaces) KILN_CHECK(add_workspace(*order, info));
-  for (std::size_t i = tensors.size(); i < arguments.size(); ++i) {  // the symbols' values
-    order->scalars.push_back(std::move(arguments[i].scalar));
-    order->arguments.push_back(order->scalars.back().data());
-  }
-  return order;
-}
-
-// Zeros, whatever the program asks for: a launch sees nothing that another one has left. Large ones cost nothing until
-// they are touched.
-Status HostDevice::add_workspace(Order& order, const compile::WorkspaceInfo& info) {
-  constexpr std::size_t align = 64;
-  Workspace memory(std::calloc(static_cast<std::size_t>(info.bytes) + align, 1));
-  if (memory == nullptr)
-    return Error(ErrorCode::out_of_memory,
-                 "no memory for the launch's workspace " + info.name + " of " + std::to_string(info.bytes) + " bytes");
-  const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
-  order.arguments.push_back(reinterpret_cast<void*>((address + align - 1) / align * align));
-  order.workspaces.push_back(std::move(memory));
-  return ok();
+  auto steps = std::make_shared<Steps>();
+  KILN_CHECK(add_step(*steps, kernel, std::move(arguments)));
+  return StepsPtr(std::move(steps));
 }
 
 LaunchId HostDevice::launch(KernelId kernel, std::vector<LaunchArgument> arguments, LaunchSettings settings,
                             LaunchDone done) {
   std::unique_lock lock(mutex_);
+  auto step = one_step(kernel, settings, std::move(arguments));
+  return submit(std::move(lock), settings.stream, std::move(step), false, settings.enqueued, std::move(done));
+}
+
+Result<PlanId> HostDevice::make_plan(const std::vector<PlanStep>& steps) {
+  auto plan = std::make_shared<Steps>();
+  const std::lock_guard lock(mutex_);
+  for (const auto& step : steps)
+    if (auto status = add_step(*plan, step.kernel, step.arguments); !status)
+      return std::move(status).error().with(step_of_plan(plan->list.size()));
+  const PlanId id = next_id_++;
+  plans_[id] = std::move(plan);
+  return id;
+}
+
+LaunchId HostDevice::run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) {
+  std::unique_lock lock(mutex_);
+  const auto found = plans_.find(plan);
+  auto steps = found != plans_.end() ? Result<StepsPtr>(found->second)
+                                     : Result<StepsPtr>(Error(ErrorCode::not_found, "no such plan on the host device"));
+  return submit(std::move(lock), stream, std::move(steps), true, nullptr, std::move(done));
+}
+
+Status HostDevice::drop_plan(PlanId plan) {
+  StepsPtr last;  // freed outside the lock, after its runs
+  const std::lock_guard lock(mutex_);
+  const auto found = plans_.find(plan);
+  if (found == plans_.end()) return Error(ErrorCode::not_found, "no such plan on the host device");
+  last = std::move(found->second);
+  plans_.erase(found);
+  return {};
+}
+
+LaunchId HostDevice::submit(std::unique_lock<std::mutex> lock, std::uint64_t stream, Result<StepsPtr> steps,
+                            bool is_plan, const std::function<void()>& enqueued, LaunchDone done) {
   const LaunchId id = next_id_++;
-  auto made = make_order(kernel, settings, std::move(arguments));
-  if (!made) {
+  if (!steps) {
     lock.unlock();
-    done(std::move(made).error());
+    done(std::move(steps).error());
     return id;
   }
-  const OrderPtr order = std::move(*made);
+  const auto order = std::make_shared<Order>();
   order->id = id;
-  order->stream = settings.stream;
+  order->stream = stream;
+  order->steps = std::move(*steps);
+  order->is_plan = is_plan;
   order->submitted = std::chrono::steady_clock::now();
   order->done = std::move(done);
-  auto& queue = streams_[order->stream];
+  auto& queue = streams_[stream];
   queue.push_back(order);
   const bool first = queue.size() == 1;
   lock.unlock();
-  if (settings.enqueued) settings.enqueued();
+  if (enqueued) enqueued();
   if (first) begin_grid(order);
   return id;
 }
 
 void HostDevice::begin_grid(const OrderPtr& order) {
-  const auto& launches = order->kernel->metadata.launches;
-  while (order->grid < launches.size() && block_count(order->sizes->grids[order->grid]) == 0) ++order->grid;
-  if (order->grid >= launches.size() || order->cancelled.load() != 0) return complete(order, {});
-  const auto& launch = launches[order->grid];
+  if (auto status = order->find_grid(); !status) return complete(order, std::move(status));
+  if (order->over() || order->cancelled.load() != 0) return complete(order, {});
   Grid grid;
   grid.launch = order->id;
-  const auto& blocks = order->sizes->grids[order->grid];
-  grid.count = block_count(blocks);
-  grid.arena_bytes = static_cast<std::size_t>(launch.lds_bytes);
-  grid.run = [order = order.get(), function = order->kernel->object->function(order->grid), x = blocks[0],
-              y = blocks[1], walk = launch.order](std::int64_t block, std::uint8_t* arena) {
-    if (order->cancelled.load(std::memory_order_relaxed) != 0) return false;
-    const auto* cancel = reinterpret_cast<const volatile std::uint8_t*>(&order->cancelled);
-    const auto place = bound::block_at(walk, x, y, block % (x * y));
-    return function(order->arguments.data(), arena, place.x, place.y, block / (x * y), cancel) == 0;
-  };
+  grid.count = block_count(order->blocks());
+  if (grid.count == 1) {
+    grid.arena_bytes = order->steps->arena_bytes;
+    grid.run = [order = order.get()](std::int64_t, std::uint8_t* arena) { return order->run_small_grids(arena); };
+  } else {
+    grid.arena_bytes = static_cast<std::size_t>(order->now().kernel->metadata.launches[order->grid].lds_bytes);
+    grid.run = [order = order.get()](std::int64_t block, std::uint8_t* arena) { return order->run_block(block, arena); };
+  }
   grid.finished = [this, order](Status status) { grid_finished(order, std::move(status)); };
   pool_.submit(std::move(grid));
   if (order->cancelled.load() != 0) withdraw(order);  // whoever cancelled it may have come before it was there
@@ -294,8 +416,9 @@ void HostDevice::withdraw(const OrderPtr& order) {
 }
 
 void HostDevice::grid_finished(const OrderPtr& order, Status status) {
+  if (status) status = std::exchange(order->failure, {});
   if (!status || order->cancelled.load() != 0) return complete(order, std::move(status));
-  ++order->grid;
+  if (!std::exchange(order->passed, false)) ++order->grid;
   begin_grid(order);
 }
 
@@ -310,20 +433,25 @@ void HostDevice::complete(const OrderPtr& order, Status status) {
     else
       next = queue.front();
   }
-  LaunchReport report;
+  auto report = std::move(order->report);
   report.duration_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - order->submitted).count();
-  report.records = order->records();
+  if (!order->is_plan && !report.steps.empty()) {
+    report.records = std::move(report.steps.front().records);
+    report.steps.clear();
+  }
   // The buffers are let go before anybody hears of it: they may be unmapped then.
-  order->buffers.clear();
+  order->steps.reset();
   order->workspaces.clear();
-  order->kernel.reset();
-  if (!status)
-    order->done(std::move(status).error());
-  else if (order->cancelled.load() != 0)
+  if (!status) {
+    auto error = std::move(status).error();
+    if (order->is_plan) error.context.push_back(step_of_plan(order->step));
+    order->done(std::move(error));
+  } else if (order->cancelled.load() != 0) {
     order->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
-  else
-    order->done(report);
+  } else {
+    order->done(std::move(report));
+  }
   if (next) begin_grid(next);
 }
 

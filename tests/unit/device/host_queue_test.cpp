@@ -59,6 +59,20 @@ class HostQueue : public ::testing::Test {
     });
     return promise->get_future();
   }
+  PlanId plan(const std::vector<KernelId>& kernels) {
+    std::vector<PlanStep> steps;
+    for (const auto kernel : kernels) steps.push_back({kernel, {}});
+    const auto made = device_->make_plan(steps);
+    EXPECT_TRUE(made) << to_text(made.error());
+    return made.value_or(0);
+  }
+  std::future<ErrorCode> run(PlanId plan, std::uint64_t stream) {
+    auto promise = std::make_shared<std::promise<ErrorCode>>();
+    last_ = device_->run_plan(plan, stream, [promise](const Result<LaunchReport>& report) {
+      promise->set_value(report ? ErrorCode::internal : report.error().code);
+    });
+    return promise->get_future();
+  }
   static void wait_for_blocks(int count) {
     for (int seen = blocks_begun; seen < count; seen = blocks_begun) blocks_begun.wait(seen);
   }
@@ -100,17 +114,62 @@ TEST_F(HostQueue, ALaunchThatNoThreadHasBegunIsCancelledAtOnce) {
   EXPECT_EQ(second.get(), ErrorCode::cancelled);
 }
 
+// Grids of one block, which follow each other on one thread, and others, in every neighbourhood; empty ones too.
+TEST_F(HostQueue, APlanRunsEveryBlockOfItsLaunchesOnce) {
+  const KernelId kernels[] = {load("quick", 1), load("quick", 7), load("quick", 0), load("quick", 1, 5), load("quick", 3, 2)};
+  const int blocks[] = {1, 7, 0, 5, 6};
+  const unsigned seed = std::random_device{}();
+  SCOPED_TRACE("seed " + std::to_string(seed));
+  std::mt19937 random(seed);
+  for (int round = 0; round < 200; ++round) {
+    std::vector<KernelId> steps;
+    int count = 0;
+    for (auto left = random() % 40; left > 0; --left) {
+      const auto which = random() % 5;
+      steps.push_back(kernels[which]);
+      count += blocks[which];
+    }
+    const auto made = plan(steps);
+    for (int again = 0; again < 2; ++again) {
+      blocks_begun = 0;
+      EXPECT_EQ(run(made, 1 + random() % 3).get(), ErrorCode::internal);
+      EXPECT_EQ(blocks_begun, count);
+    }
+    EXPECT_TRUE(device_->drop_plan(made));
+    EXPECT_EQ(run(made, 1).get(), ErrorCode::not_found);
+  }
+}
+
+// Not even one whose launches all follow each other on one thread keeps the others from theirs.
+TEST_F(HostQueue, LongPlansLeaveThreadsToOthers) {
+  const auto small = load("quick", 1);
+  std::vector<std::future<ErrorCode>> plans;
+  const auto made = plan(std::vector<KernelId>(4096, small));
+  std::vector<LaunchId> ids;
+  for (std::uint64_t stream = 1; stream <= 8; ++stream)
+    for (int i = 0; i < 50; ++i) {
+      plans.push_back(run(made, stream));
+      ids.push_back(last_);
+    }
+  EXPECT_EQ(launch(small, 99).get(), ErrorCode::internal);
+  EXPECT_FALSE(std::ranges::all_of(plans, [](const auto& one) { return ready(one); }));
+  for (const auto id : ids) device_->cancel(id);
+  for (auto& one : plans) (void)one.get();
+}
+
 // Cancellations that race with launches moving up and being begun: each is answered, once.
 TEST_F(HostQueue, EveryLaunchIsAnsweredWhereverItsCancellationFindsIt) {
   const unsigned seed = std::random_device{}();
   SCOPED_TRACE("seed " + std::to_string(seed));
   std::mt19937 random(seed);
   const KernelId kernels[] = {load("endless", 1), load("quick", 3), load("quick", 2, 3), load("endless", 3, 2)};
+  const PlanId plans[] = {plan({kernels[1], kernels[0], kernels[2]}), plan(std::vector<KernelId>(30, load("quick", 1)))};
   for (int round = 0; round < 200; ++round) {
     std::vector<std::future<ErrorCode>> results;
     std::vector<LaunchId> ids;
     for (int i = 0; i < 12; ++i) {
-      results.push_back(launch(kernels[random() % 4], random() % 4));
+      results.push_back(random() % 3 == 0 ? run(plans[random() % 2], random() % 4)
+                                          : launch(kernels[random() % 4], random() % 4));
       ids.push_back(last_);
     }
     std::shuffle(ids.begin(), ids.end(), random);

@@ -49,6 +49,11 @@ class Process : public ::testing::Test {
                             [promise](Result<LaunchReport> r) { promise->set_value(std::move(r)); });
     return promise->get_future();
   }
+  std::future<Result<LaunchReport>> run(PlanId plan) {
+    auto promise = std::make_shared<std::promise<Result<LaunchReport>>>();
+    last_ = device_->run_plan(plan, 1, [promise](Result<LaunchReport> r) { promise->set_value(std::move(r)); });
+    return promise->get_future();
+  }
   std::vector<LaunchArgument> fill(BufferId buffer, std::uint64_t offset, std::uint64_t bytes, std::uint8_t value) {
     return {{buffer, offset, bytes, {}}, {0, 0, 0, {value}}};
   }
@@ -163,6 +168,66 @@ TEST_F(Process, WhatCouldNotBeRestoredIsTriedAgain) {
   EXPECT_TRUE(device_->unmap(*buffer));
   EXPECT_TRUE(device_->unload(fills));
   EXPECT_TRUE(device_->unload(crashes)) << "never used again, so not restored";
+}
+
+TEST_F(Process, APlanIsOneLaunchThatOutlivesTheProcess) {
+  const test::TemporaryFolder folder;
+  const std::string refusal = folder / "refuse";
+  device_ = start_device_process({{program, "--refuse-while", refusal}, "", {}});
+  const auto memory = create_memfd("test", 4096);
+  const auto mapping = Mapping::map(memory->get(), 4096, true);
+  const auto buffer = device_->map(memory->get(), 0, 4096, true);
+  const auto fills = load("fill");
+  const auto plan = device_->make_plan({{fills, fill(*buffer, 0, 4, 7)}, {fills, fill(*buffer, 1, 2, 8)}, {fills, fill(*buffer, 2, 1, 9)}});
+  ASSERT_TRUE(plan) << to_text(plan.error());
+  for (int i = 0; i < 4; ++i) {
+    std::ranges::fill(std::span(mapping->data(), 5), 0);
+    if (i == 2) {  // a process that could not be given it is given it at the next run
+      std::ofstream(refusal).put('x');
+      ASSERT_EQ(::kill(device_pid(), SIGKILL), 0);
+      const auto refused = run(*plan).get();
+      ASSERT_FALSE(refused);
+      std::filesystem::remove(refusal);
+    }
+    if (i == 3) {
+      ASSERT_EQ(::kill(device_pid(), SIGKILL), 0);
+    }
+    auto report = run(*plan).get();
+    if (!report) report = run(*plan).get();  // the first may meet the death
+    ASSERT_TRUE(report) << to_text(report.error());
+    EXPECT_EQ(Bytes(mapping->data(), mapping->data() + 5), (Bytes{7, 8, 9, 7, 0}));
+  }
+  EXPECT_TRUE(device_->drop_plan(*plan));
+  EXPECT_EQ(run(*plan).get().error().code, ErrorCode::not_found);
+  EXPECT_EQ(device_->drop_plan(*plan).error().code, ErrorCode::not_found);
+  EXPECT_TRUE(device_->unload(fills));
+  EXPECT_TRUE(device_->unmap(*buffer));
+}
+
+TEST_F(Process, APlanEndsWhereALaunchOfItFailsOrIsCancelled) {
+  const auto memory = create_memfd("test", 4096);
+  const auto mapping = Mapping::map(memory->get(), 4096, true);
+  const auto buffer = device_->map(memory->get(), 0, 4096, true);
+  const auto fills = load("fill");
+  const auto with = [&](const std::string& what) {
+    return device_->make_plan({{fills, fill(*buffer, 0, 1, 1)}, {load(what), {}}, {fills, fill(*buffer, 0, 1, 2)}}).value_or(0);
+  };
+  const auto failed = run(with("fail")).get();
+  ASSERT_FALSE(failed);
+  EXPECT_EQ(failed.error().code, ErrorCode::launch_failed);
+  EXPECT_NE(to_text(failed.error()).find("launch 1 of the plan"), std::string::npos) << to_text(failed.error());
+  EXPECT_EQ(mapping->data()[0], 1);
+  const auto waits = with("wait");
+  for (int i = 0; i < 50; ++i) {  // wherever the cancellation finds it
+    mapping->data()[0] = 0;
+    auto running = run(waits);
+    while (i % 2 == 0 && mapping->data()[0] == 0) std::this_thread::yield();
+    device_->cancel(last_);
+    EXPECT_EQ(running.get().error().code, ErrorCode::cancelled);
+    EXPECT_NE(mapping->data()[0], 2);
+  }
+  EXPECT_EQ(device_->make_plan({{KernelId(77), {}}}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(device_->make_plan({{fills, fill(77, 0, 1, 1)}}).error().code, ErrorCode::not_found);
 }
 
 TEST_F(Process, ACallbackMayUseTheDevice) {
@@ -385,7 +450,10 @@ std::vector<Sent> everything() {
   handle.fill(11);
   LaunchReport report;
   report.profiles = "[]";
-  return {sent("launch", launch, decode_launch), sent("load", LoadOrder{1, 2, {3}, {4, 5}}, decode_load),
+  report.steps = {{1, {2, 3}}, {4, {}}};
+  const PlanOrder plan{1, 2, {{3, {{4, 5, 6, {7}}, {}}}, {8, {}}}};
+  return {sent("plan", plan, decode_plan), sent("run", RunOrder{1, 2, 3}, decode_run),
+          sent("launch", launch, decode_launch), sent("load", LoadOrder{1, 2, {3}, {4, 5}}, decode_load),
           sent("map", MapOrder{1, 2, 3, 4, true, true}, decode_map), sent("memory", MemoryOrder{1, 2, 3, 4, handle}, decode_memory),
           sent("read", ReadOrder{1, 2, 3, 4}, decode_read), sent("event", EventOrder{1, 2, handle}, decode_event),
           sent("remove", RemoveOrder{1, 2}, decode_remove), sent("done", DoneReport{1, Error(ErrorCode::busy, "text"), {1, 2}}, decode_done),
