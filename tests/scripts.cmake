@@ -5,6 +5,10 @@ function(kiln_script name file)
   add_test(NAME ${name} COMMAND ${KILN_PYTHON} ${CMAKE_SOURCE_DIR}/${file} ${ARGN})
   set_tests_properties(${name} PROPERTIES TIMEOUT 300 ENVIRONMENT
                        "KILN_BIN=${CMAKE_BINARY_DIR}/bin;KILN_BUILD=${CMAKE_BINARY_DIR}")
+  if(KILN_NIGHTLY)  # tests/support/nightly.py
+    set_property(TEST ${name} APPEND PROPERTY ENVIRONMENT KILN_NIGHTLY=1)
+    set_tests_properties(${name} PROPERTIES TIMEOUT 3600)
+  endif()
 endfunction()
 
 file(GLOB scripts CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR} tests/protocol/*_test.py tests/python/*_test.py)
@@ -48,7 +52,7 @@ foreach(test unit_base unit_tile unit_protocol unit_cache)
   kiln_reader_test(sanitized.${test} ${KILN_READERS}/tests/${test} ${KILN_READERS}/tests/${test} --gtest_brief=1)
 endforeach()
 set(fuzz ${CMAKE_SOURCE_DIR}/tests/fuzz/readers/fuzz.py --programs ${KILN_READERS}/fuzz)
-foreach(target lines program expression entry)
+foreach(target lines program expression entry bundle)
   kiln_reader_test(fuzz.${target} ${KILN_READERS}/fuzz/${target}_fuzz ${KILN_PYTHON} ${fuzz} ${target} --seconds 5)
   if(KILN_NIGHTLY)
     kiln_reader_test(nightly.fuzz.${target} ${KILN_READERS}/fuzz/${target}_fuzz ${KILN_PYTHON} ${fuzz} ${target} --seconds 900

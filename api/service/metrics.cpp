@@ -64,6 +64,19 @@ void add_service(Exposition& out, ServiceState& state) {
   out.gauge("streams", "Streams of clients.", streams);
 }
 
+void add_tier(Exposition& out, const jit::TierStats& tier) {
+  out.gauge("tier_up", "1 where the remote tier is asked, 0 while it is left alone after failures.", tier.state == "down" ? 0 : 1);
+  out.counter("tier_hits_total", "Kernels that came from the remote tier.", tier.hits);
+  out.counter("tier_misses_total", "Kernels that the remote tier did not have.", tier.misses);
+  out.counter("tier_errors_total", "Answers of the remote tier that failed, or were none.", tier.errors);
+  out.counter("tier_timeouts_total", "Answers of the remote tier that did not come in time.", tier.timeouts);
+  out.counter("tier_refused_total", "Answers of the remote tier that were no sound entry, or that nobody vouched for.", tier.refused);
+  out.counter("tier_skipped_total", "Kernels that the remote tier was not asked for.", tier.skipped);
+  out.counter("tier_stored_total", "Kernels that were put into the remote tier.", tier.stored);
+  out.counter("tier_dropped_total", "Kernels that were not put into the remote tier.", tier.dropped);
+  out.gauge("tier_queued", "Kernels that wait to be put into the remote tier.", tier.queued);
+}
+
 void add_session(Exposition& out, const jit::SessionStats& stats) {
   out.counter("compile_requests_total", "Requests for kernels.", stats.requests);
   out.counter("memory_hits_total", "Requests for kernels that were answered from memory.", stats.memory_hits);
@@ -88,6 +101,14 @@ void add_session(Exposition& out, const jit::SessionStats& stats) {
   out.gauge("cache_bytes", "Bytes of those entries.", store.bytes);
   out.gauge("cache_bytes_max", "The most bytes that the cache may have.", store.bytes_max);
   out.gauge("cache_writable", "1 where compiled kernels are stored, 0 where they are served uncached.", store.writable ? 1 : 0);
+  std::uint64_t layer_hits = 0, layers_unused = 0;
+  for (const auto& layer : store.layers) {
+    layer_hits += layer.hits;
+    layers_unused += layer.problem.empty() ? 0 : 1;
+  }
+  out.counter("layer_hits_total", "Kernels that came from read-only layers.", layer_hits);
+  out.gauge("layers_unused", "Layers that are set and cannot be used.", layers_unused);
+  if (stats.tier) add_tier(out, *stats.tier);
 }
 
 void add_server(Exposition& out, const protocol::Json& stats) {

@@ -8,12 +8,12 @@ import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from nightly import by_day
 from service import Service, until
 
-NIGHTLY = os.environ.get("KILN_NIGHTLY") == "1"
-CONNECTIONS = 10000 if NIGHTLY else 1000  # one after the other
+CONNECTIONS = by_day(1000, 10000)  # one after the other
 AT_ONCE = 256
-IDLE_S = 60 if NIGHTLY else 3
+IDLE_S = by_day(3, 60)
 HIT = {"program": "softmax", "set": {"M": 4, "N": 100}}
 
 

@@ -10,6 +10,7 @@ import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
+from nightly import by_day
 from offload_bundle import bundle
 from service import BIN, ROOT
 
@@ -156,7 +157,7 @@ class Emulate(unittest.TestCase):
         self.assertIn("* a model", text)
 
     def test_on_every_card_from_text_and_from_an_object(self):
-        for target in ("gfx90a", "gfx942", "gfx950", "gfx1100"):
+        for target in by_day(("gfx90a", "gfx1100"), ("gfx90a", "gfx942", "gfx950", "gfx1100")):
             with self.subTest(target=target):
                 report = self.emulate("several.hip", "--target", target, "--kernel", "scale", "--grid", "2", "--block", "64", "--arg",
                                       "random:f32:200:3", "--arg", "f32:0", "--arg", "i32:100", "--arg", "u64:50", "--print", "0:f32:200")
@@ -177,7 +178,7 @@ class Emulate(unittest.TestCase):
     def test_whole_programs(self):
         self.write("whole.hip", WHOLE)
         self.write("in.bin", struct.pack("<64f", *([1.0] * 64)))
-        for target in ("gfx90a", "gfx942", "gfx1100"):
+        for target in by_day(("gfx942", "gfx1100"), ("gfx90a", "gfx942", "gfx950", "gfx1100")):
             report = self.emulate("whole.hip", "--target", target, "--grid", "1", "--block", "64", "--arg", "in:in.bin", "--arg", "buffer:16",
                                   "--print", "1:f32:4")
             self.assertEqual(report["printed"][0]["values"], [16.0] * 4)

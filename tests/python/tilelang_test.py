@@ -7,13 +7,14 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from language_test import DEVICES, LanguageCase
+from nightly import by_day
 
 import numpy
 
 import kernels_tilelang as kernels
 import kernels_tilelang_attention as attentions
 
-OTHERS = ("gfx90a", "gfx950", "gfx1100")
+OTHERS = by_day(("gfx1100",), ("gfx90a", "gfx950", "gfx1100"))
 
 
 class TileLangCase(LanguageCase):

@@ -39,12 +39,21 @@ def lines():
     return [b"\xff\xff" + (text + "\n").encode() for text in [*requests, batch, "\n".join(requests[:4])]]
 
 
+def of_the_page(magic):
+    """The examples of cache/ENTRY.md that begin so."""
+    examples = [bytes.fromhex(block) for block in re.findall(r"```hex\n(.*?)```", text_of("cache", "ENTRY.md"), re.S)]
+    return [example for example in examples if example.startswith(magic)]
+
+
+def bundles():
+    return [*of_the_page(b"KILNBUN\x1a"), b"KILNBUN\x1a" + struct.pack("<IIQQQ24x", 1, 0, 0, 0, 64) + bytes(32)]
+
+
 def entries():
-    page = re.search(r"```hex\n(.*?)```", text_of("cache", "ENTRY.md"), re.S).group(1)
-    return [bytes.fromhex(page), b"KILNENT\x1a" + struct.pack("<II32sQQ", 1, 0, bytes(32), 0, 0) + bytes(8)]
+    return [*of_the_page(b"KILNENT\x1a"), b"KILNENT\x1a" + struct.pack("<II32sQQ", 1, 0, bytes(32), 0, 0) + bytes(8)]
 
 
-SEEDS = {"lines": lines, "program": programs, "expression": expressions, "entry": entries}
+SEEDS = {"lines": lines, "program": programs, "expression": expressions, "entry": entries, "bundle": bundles}
 
 
 def write(target, folder):
