@@ -72,17 +72,24 @@ class Bundle {
   std::vector<BundleItem> entries_, notes_;
 };
 
-// What a bundle needs of the store that it is made of, or that takes it.
+// Of a store: its own note, nothing when there is none or a damaged one; an error when it cannot be read now.
+using NoteReader = std::function<Result<std::optional<Bytes>>(const std::string& name)>;
+// What a bundle is made of.
 struct BundleSource {
   std::vector<jit::Key> keys;  // all that there are
   std::function<Result<std::optional<jit::StoredObject>>(const jit::Key&)> read;
-  std::function<std::optional<Bytes>(const std::string& name)> read_note;
+  NoteReader read_note;
+};
+// What takes it. `holds`: whether the store has a sound entry of the key.
+struct BundleTarget {
+  jit::ObjectStore& store;
+  std::function<bool(const jit::Key&)> holds;
+  NoteReader read_note;
 };
 // ObjectStore::export_to and import_from.
 Result<jit::ExportReport> export_bundle(int fd, const jit::ExportRequest& request, const BundleSource& source,
                                         const TrustKey& trust);
-// `holds`: whether the store has a sound entry of the key.
-Result<jit::ImportReport> import_bundle(int fd, const jit::ImportRequest& request, jit::ObjectStore& store,
-                                        const std::function<bool(const jit::Key&)>& holds, const TrustKey& trust);
+Result<jit::ImportReport> import_bundle(int fd, const jit::ImportRequest& request, const BundleTarget& target,
+                                        const TrustKey& trust);
 
 }  // namespace kiln::cache

@@ -22,7 +22,7 @@ Status export_notes(const jit::ExportRequest& request, const BundleSource& sourc
             [](const std::string& a, const std::string& b) { return note_key(a) < note_key(b); });
   names.erase(std::unique(names.begin(), names.end()), names.end());
   for (const auto& name : names) {
-    const auto note = source.read_note(name);
+    KILN_TRY(const auto note, source.read_note(name));
     if (!note) continue;
     KILN_CHECK(admit(request, entry_bytes(0, note->size()) + bundle_record_bytes));
     KILN_CHECK(writer.add_note(name, *note));
@@ -50,15 +50,15 @@ Status import_entry(const Bundle& bundle, const jit::Key& key, const jit::Import
   return stored;
 }
 
-Status import_notes(const Bundle& bundle, const jit::ImportRequest& request, jit::ObjectStore& store,
+Status import_notes(const Bundle& bundle, const jit::ImportRequest& request, const BundleTarget& target,
                     jit::ImportReport& report) {
   for (const auto& name : request.notes) {
     const auto brought = bundle.read_note(name);
     if (!brought && report.problems.size() < problems_max)
       report.problems.push_back("note " + name + ": " + brought.error().message);
     if (!brought || !*brought) continue;
-    const auto own = store.read_note(name);
-    KILN_CHECK(store.write_note(name, request.merge_note(own, **brought)));
+    KILN_TRY(const auto own, target.read_note(name));  // what cannot be read now is not to be overwritten
+    KILN_CHECK(target.store.write_note(name, request.merge_note(own, **brought)));
     ++report.notes;
   }
   return {};
@@ -88,8 +88,8 @@ Result<jit::ExportReport> export_bundle(int fd, const jit::ExportRequest& reques
   return report;
 }
 
-Result<jit::ImportReport> import_bundle(int fd, const jit::ImportRequest& request, jit::ObjectStore& store,
-                                        const std::function<bool(const jit::Key&)>& holds, const TrustKey& trust) {
+Result<jit::ImportReport> import_bundle(int fd, const jit::ImportRequest& request, const BundleTarget& target,
+                                        const TrustKey& trust) {
   UniqueFd own_fd(os::duplicate(fd, 0));
   if (!own_fd) return errno_error(errno, "cannot duplicate a descriptor");
   KILN_TRY(const auto bundle, Bundle::open(std::move(own_fd), "the file", trust));
@@ -98,16 +98,16 @@ Result<jit::ImportReport> import_bundle(int fd, const jit::ImportRequest& reques
   for (std::size_t i = 0; i < bundle->entries().size(); ++i) {
     const auto& key = bundle->entries()[i].key;
     if (request.go_on) KILN_CHECK(request.go_on());
-    if (holds(key)) {
+    if (target.holds(key)) {
       ++report.present;
       continue;
     }
-    if (auto status = import_entry(*bundle, key, request, store, report); !status)
+    if (auto status = import_entry(*bundle, key, request, target.store, report); !status)
       return std::move(status).error().with(
           "at entry " + std::to_string(i + 1) + " of " + std::to_string(bundle->entries().size()) + ", " + key.hex() +
           "; " + std::to_string(report.taken) + " were taken and stay");
   }
-  KILN_CHECK(import_notes(*bundle, request, store, report));
+  KILN_CHECK(import_notes(*bundle, request, target, report));
   return report;
 }
 

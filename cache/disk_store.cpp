@@ -128,11 +128,8 @@ std::optional<jit::LockHolder> DiskStore::lock_holder(const jit::Key& key) {
 
 std::optional<Bytes> DiskStore::read_note(const std::string& name) {
   if (!check_note_name(name)) return std::nullopt;
-  auto bytes = state_->folder()->read_note_file(name);
-  if (!bytes || !*bytes) return std::nullopt;
-  auto entry = decode_entry(note_key(name), **bytes);
-  if (!entry) return std::nullopt;
-  return std::move(entry->object);
+  auto note = state_->read_note(name);
+  return note ? std::move(*note) : std::nullopt;
 }
 
 Status DiskStore::write_note(const std::string& name, ByteView bytes) {
@@ -219,7 +216,7 @@ Result<jit::ExportReport> DiskStore::export_to(int fd, const jit::ExportRequest&
     if (!entry && unread) return std::move(*unread);
     return entry;
   };
-  source.read_note = [this](const std::string& name) { return read_note(name); };
+  source.read_note = [this](const std::string& name) { return state_->read_note(name); };
   return export_bundle(fd, request, source, state_->options.trust);
 }
 
@@ -229,7 +226,8 @@ Result<jit::ImportReport> DiskStore::import_from(int fd, const jit::ImportReques
   const auto holds = [&](const jit::Key& key) {
     return state_->read_sound(*state_->folder(), key, request.sound, false).has_value();
   };
-  return import_bundle(fd, request, *this, holds, state_->options.trust);
+  const auto note = [this](const std::string& name) { return state_->read_note(name); };
+  return import_bundle(fd, request, {*this, holds, note}, state_->options.trust);
 }
 
 // ---- State ----------------------------------------------------------------------------------------------------------
@@ -331,6 +329,14 @@ std::optional<jit::StoredObject> DiskStore::State::read_sound(
   if (folder.quarantine_entry(key, (*file)->status))
     totals.add(folder, {-1, -static_cast<std::int64_t>((*file)->status.st_size)});
   return std::nullopt;
+}
+
+Result<std::optional<Bytes>> DiskStore::State::read_note(const std::string& name) {
+  KILN_TRY(const auto bytes, folder()->read_note_file(name));
+  if (!bytes) return std::optional<Bytes>();
+  auto entry = decode_entry(note_key(name), *bytes);
+  if (!entry) return std::optional<Bytes>();
+  return std::optional<Bytes>(std::move(entry->object));
 }
 
 jit::StoreStats DiskStore::State::describe(const Folder& folder) {

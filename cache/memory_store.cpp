@@ -157,7 +157,9 @@ Result<jit::ExportReport> MemoryStore::export_to(int fd, const jit::ExportReques
 }
 
 Result<jit::ImportReport> MemoryStore::import_from(int fd, const jit::ImportRequest& request) {
-  return import_bundle(fd, request, *this, [this](const jit::Key& key) { return held(key) != nullptr; }, trust_);
+  const BundleTarget target{*this, [this](const jit::Key& key) { return held(key) != nullptr; },
+                            [this](const std::string& name) { return read_note(name); }};
+  return import_bundle(fd, request, target, trust_);
 }
 
 std::uint64_t MemoryStore::evict_locked(std::uint64_t bytes_max, std::uint64_t entries_max) {

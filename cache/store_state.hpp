@@ -41,6 +41,8 @@ struct DiskStore::State {
                                               const std::function<bool(const jit::StoredObject&)>& sound, bool used,
                                               std::string* problem = nullptr,
                                               std::optional<Error>* unread = nullptr);
+  // The note, nothing when there is none or a damaged one.
+  Result<std::optional<Bytes>> read_note(const std::string& name);
   jit::StoreStats describe(const Folder& folder);  // all but entries and bytes
   void wrote(const std::string& failure);          // "" for success
   void locked(const std::string& failure);

@@ -1,6 +1,13 @@
 // cache.*: what is kept on disk, and files of many kernels.
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <future>
+#include <system_error>
+#include <thread>
 
 #include "api/service/report.hpp"
 #include "api/service/state.hpp"
@@ -123,6 +130,61 @@ Status check_bundle_descriptor(const ActiveCall& call) {
                "cache.import takes one descriptor: say \"fds\": 1 beside \"method\" and send it with the line");
 }
 
+// A client's file as memory of ours.
+struct Fetched {
+  struct stat status {};
+  UniqueFd copy;
+  MemoryShare share;  // the copy counts as buffers do
+};
+
+Result<Fetched> fetch(const ClientFd& file, MemoryBudget& memory) {
+  Fetched fetched;
+  if (os::fstat(file.get(), &fetched.status) != 0) return errno_error(errno, "cannot stat the file");
+  if (!S_ISREG(fetched.status.st_mode)) return Error(ErrorCode::invalid_argument, "the file: no regular file");
+  const auto size = static_cast<std::uint64_t>(fetched.status.st_size);
+  KILN_TRY(fetched.share, memory.take(size));
+  KILN_TRY(fetched.copy, create_memfd("kiln-import", 0));
+  Bytes chunk(std::min<std::uint64_t>(size, std::uint64_t(1) << 20));
+  for (std::uint64_t done = 0; done < size;) {
+    const auto wanted = std::min<std::uint64_t>(chunk.size(), size - done);
+    const auto n = os::pread(file.get(), chunk.data(), wanted, static_cast<off_t>(done));
+    if (n < 0) return errno_error(errno, "cannot read the file");
+    if (n == 0) return Error(ErrorCode::corrupt, "the file became shorter while it was read");
+    KILN_CHECK(write_all(fetched.copy.get(), ByteView(chunk).first(static_cast<std::size_t>(n))));
+    done += static_cast<std::uint64_t>(n);
+  }
+  return fetched;
+}
+
+// The same on a thread that nobody has to join, since a file may make its readers wait for ever: it uses nothing of the
+// service's. Until the call is stopped.
+Result<Fetched> fetch_unless_stopped(ActiveCall& call) {
+  auto promise = std::make_shared<std::promise<Result<Fetched>>>();
+  auto answer = promise->get_future();
+  const auto file = std::make_shared<const ClientFd>(std::move(call.call.fds.front()));
+  try {
+    std::thread([promise, file, memory = call.state.memory] { promise->set_value(fetch(*file, *memory)); }).detach();
+  } catch (const std::system_error&) {
+    return Error(ErrorCode::resource_limit, "no thread to be had to read the file", true);
+  }
+  while (answer.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) KILN_CHECK(call.not_stopped());
+  return answer.get();
+}
+
+// The copy is trusted as far as its file is: it has its owner's rights to write, and where the owner is neither root
+// nor we, it is as if everybody might have written it.
+Result<jit::ImportReport> import_kernels(ActiveCall& call) {
+  KILN_TRY(const auto fetched, fetch_unless_stopped(call));
+  const auto& status = fetched.status;
+  const bool strangers = status.st_uid != 0 && status.st_uid != ::geteuid();
+  const mode_t mode = (status.st_mode & 0777) | (strangers ? S_IWOTH : 0);
+  if (os::fchmod(fetched.copy.get(), mode) != 0) return errno_error(errno, "cannot import");
+  auto report = call.state.session->import_kernels(fetched.copy.get(), [&call] { return call.not_stopped(); });
+  if (!report && report.error().code == ErrorCode::permission_denied && strangers)
+    return std::move(report).error().with("it belongs to user " + std::to_string(status.st_uid));
+  return report;
+}
+
 }  // namespace
 
 void cache_export(const CallPtr& call) {
@@ -137,17 +199,16 @@ void cache_export(const CallPtr& call) {
   call->answer(std::move(reply));
 }
 
-// The client's file may be one that makes its readers wait: cancellation and deadline answer meanwhile.
 void cache_import(const CallPtr& call) {
+  if (auto status = check_bundle_descriptor(*call); !status) return call->answer(std::move(status).error());
   ActiveCall::begin_waiting(call);
-  const auto report = [&]() -> Result<jit::ImportReport> {
-    KILN_CHECK(check_bundle_descriptor(*call));
-    return call->state.session->import_kernels(call->call.fds.front().get(), [&] { return call->not_stopped(); });
-  }();
-  if (!call->begin_work()) return;
-  if (!report) return call->answer(report.error());
-  call->answer(Json{{"taken", report->taken}, {"present", report->present}, {"refused", report->refused},
-                    {"notes", report->notes}, {"problems", report->problems}});
+  ActiveCall::run_on(call, call->state.imports, [call] {
+    const auto report = import_kernels(*call);
+    if (!call->begin_work()) return;
+    if (!report) return call->answer(report.error());
+    call->answer(Json{{"taken", report->taken}, {"present", report->present}, {"refused", report->refused},
+                      {"notes", report->notes}, {"problems", report->problems}});
+  });
 }
 
 }  // namespace kiln::service

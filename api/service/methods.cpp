@@ -127,7 +127,7 @@ std::vector<MethodInfo> make_methods() {
        {{"keys", "array", false, "these entries; default all"},
         {"programs", "array", false, "of these programs alone, by name"},
         {"targets", "array", false, "for these targets alone: gfx942 with whatever features, or exactly as it says"}}},
-      {"cache.import", "take over what a bundle holds and the cache does not", true, long_work, cache_import,
+      {"cache.import", "take over what a bundle holds and the cache does not", true, at_once, cache_import,
        {{"fd", "object", true, "{\"fd\": 0}, the first descriptor of this request"}}},
       {"device.list", "devices and what they are", false, long_work, device_list,
        {{"device", "string", false, "this one alone, by any of its names"}}},

@@ -181,6 +181,7 @@ struct ServiceState {
   // Last: their jobs use the rest. What may take seconds has threads of its own, so that launches never wait for it.
   ThreadPool interpretations{4};               // kernel.verify: copies of its tensors and the interpreter's runs
   ThreadPool long_work{4};
+  ThreadPool imports{1};                       // of files that may make their readers wait: one after the other
   ThreadPool tunes{1};                         // one after the other: they would disturb each other's times
   ThreadPool pool{8};
 

@@ -38,6 +38,7 @@ WARM = {  # the kernels are on disk, and the compiler is known
     "to load a kernel by its key": ("kernel.load", {"key": "{key}"}),
     "to launch a kernel by its key": ("kernel.launch", {"key": "{key}", "args": "{args}"}),
     "to list what is on disk": ("cache.list", {}),
+    "to export what is on disk": ("cache.export", {}),
     "to list programs": ("program.list", {}),
 }
 EMULATED = {

@@ -7,13 +7,14 @@ import signal
 import socket
 import struct
 import sys
+import tempfile
 import threading
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
 import silent_files
 from card import stat_fields
-from service import until
+from service import Service, until
 from witness import WitnessedCase
 
 LINGER_S = 600
@@ -158,6 +159,43 @@ class SilentFiles(WaitingCase):
             self.served()
             reader.join()
         self.assertIn("a file on disk", answers[0]["error"]["message"])
+
+
+@unittest.skipUnless(silent_files.available(), "only root mounts file systems")
+class SilentImports(unittest.TestCase):
+    def test_nobody_else_waits(self):
+        """They are read. Deadline, cancellation and the connection's end are answered meanwhile, and the long work of
+        others goes on."""
+        service = Service()
+        self.addCleanup(service.__exit__)
+        files = silent_files.SilentFiles(service.process.pid)
+        self.addCleanup(files.end)
+        clients = [service.connect() for _ in range(4)]
+        for client in clients:
+            self.addCleanup(client.close)
+        gone, importer, worker, last = clients
+        line = {"jsonrpc": "2.0", "method": "cache.import", "params": {"fd": {"fd": 0}}, "fds": 1}
+        for client, id in ((gone, 1), (importer, 2), (importer, 3), (importer, 4), (importer, 5), (importer, 6)):
+            fd = files.open()
+            params = dict(line["params"], deadline_ms=100 if id == 2 else 600000)
+            client.send(dict(line, id=id, params=params), [fd])
+            os.close(fd)
+        until(lambda: files.asked, what="somebody to ask about it")
+        worker.socket.settimeout(10)
+        self.assertIn("result", worker.call("cache.list"))
+        answer = importer.answer()
+        self.assertEqual((answer["id"], answer["error"]["data"]["code"]), (2, "deadline_exceeded"))
+        for id in (6, 3, 4, 5):
+            importer.send({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": id}})
+            answer = importer.answer()
+            self.assertEqual((answer["id"], answer["error"]["data"]["code"]), (id, "cancelled"))
+        gone.close()
+        with tempfile.TemporaryFile() as no_bundle:
+            no_bundle.write(b"text" * 100)
+            no_bundle.flush()
+            last.socket.settimeout(10)
+            answer = last.call("cache.import", {"fd": {"fd": 0}}, [no_bundle.fileno()])
+        self.assertIn("no bundle", answer["error"]["message"])
 
 
 del WaitingCase

@@ -359,6 +359,51 @@ TEST_F(TransferTest, a_full_disk_leaves_what_was_taken_and_says_where_it_ended) 
   EXPECT_EQ(report->present, 2u);
 }
 
+// Each call of either way fails once: an error or less than all, and nothing wrong.
+TEST_F(TransferTest, every_failing_call_is_survived) {
+  const auto from = open();
+  for (int i = 0; i < 3; ++i) ASSERT_TRUE(put(*from, i));
+  ASSERT_TRUE(from->write_note("compiler", view("theirs")));
+  const auto path = exported(*from);
+  const auto good = *read_file(path);
+  std::uint64_t export_calls = 0, import_calls = 0;
+  for (std::uint64_t n = 1;; ++n) {
+    const auto fd = open_file(path_of("tried"), O_RDWR | O_CREAT | O_TRUNC);
+    ASSERT_TRUE(os::arm_failpoint("any", n, EIO));
+    const auto report = from->export_to(fd.get(), {{key_of(0), key_of(1), key_of(2)}, {"compiler"}, {}, {}, {}});
+    const auto calls = os::counted_calls("any");
+    os::disarm_failpoints();
+    if (report && report->entries == 3) {
+      EXPECT_TRUE(*read_file(path_of("tried")) == good) << n;
+    }
+    if (calls < n) break;
+    ASSERT_LT(export_calls = n, 1000u);
+  }
+  for (std::uint64_t n = 1;; ++n) {
+    options.folder = base + "/into" + std::to_string(n);
+    const auto into = open();
+    ASSERT_TRUE(into->write_note("compiler", view("own ")));
+    (void)into->stats();  // counts: not to be done at each store
+    const auto fd = open_file(path);
+    ASSERT_TRUE(os::arm_failpoint("any", n, EIO));
+    const auto report = into->import_from(fd.get(), take_all());
+    const auto calls = os::counted_calls("any");
+    os::disarm_failpoints();
+    std::uint64_t there = 0;
+    for (int i = 0; i < 3; ++i) there += has(*into, i) ? 1 : 0;
+    if (report) {
+      EXPECT_EQ(report->taken, there) << n;
+    }
+    const auto note = into->read_note("compiler");
+    ASSERT_TRUE(note) << n;
+    EXPECT_EQ(text(*note).substr(0, 4), "own ") << "call " << n << ": the own note is lost";
+    if (calls < n) break;
+    ASSERT_LT(import_calls = n, 1000u);
+  }
+  EXPECT_GT(export_calls, 10u);
+  EXPECT_GT(import_calls, 30u);
+}
+
 TEST_F(TransferTest, a_cancelled_import_ends_between_entries) {
   const auto from = open();
   for (int i = 0; i < 5; ++i) ASSERT_TRUE(put(*from, i));
