@@ -69,12 +69,13 @@ class InstalledTree(unittest.TestCase):
     @unittest.skipUnless(may_mount() and os.geteuid() == 0, "a chroot needs root")
     def test_beside_the_c_library_alone(self):
         root = os.path.join(self.folder, "root")
-        for name in ("opt/kiln", "lib64", "tmp", "dev", "proc", "root"):
+        libraries = "lib/x86_64-linux-gnu"
+        for name in ("opt/kiln", "lib64", libraries, "tmp", "dev", "proc", "root"):
             os.makedirs(os.path.join(root, name))
         listed = subprocess.run(["ldconfig", "-p"], capture_output=True, text=True, env={"PATH": "/sbin:/usr/sbin:/usr/bin:/bin"}).stdout
         for name in C_LIBRARY:
             path = re.search(r"^\s*%s \(.*x86-64.*\) => (\S+)$" % re.escape(name), listed, re.M).group(1)
-            shutil.copy(path, os.path.join(root, "lib64", name))
+            shutil.copy(path, os.path.join(root, "lib64" if name.startswith("ld-") else libraries, name))
         script = "mount --bind {tree} {root}/opt/kiln\nmount -o remount,ro,bind {root}/opt/kiln\n" \
                  "mount -t proc none {root}/proc\nmount -t tmpfs none {root}/dev\nmknod -m 666 {root}/dev/null c 1 3\n"
         script = script.format(tree=shlex.quote(self.tree), root=shlex.quote(root))
