@@ -40,7 +40,7 @@ Json tier_setting_json(const TierSetting& setting) {
           {"timeout_ms", setting.timeout_ms}};
 }
 
-Result<std::shared_ptr<jit::RemoteTier>> open_tier(const TierSetting& setting, const std::string& trust_key,
+Result<std::shared_ptr<jit::RemoteTier>> open_tier(const TierSetting& setting, const cache::TrustKey& trust_key,
                                                    std::function<void(const std::string&)> warn) {
   if (setting.url.empty()) return std::shared_ptr<jit::RemoteTier>();
   cache::TierOptions options;
@@ -49,9 +49,7 @@ Result<std::shared_ptr<jit::RemoteTier>> open_tier(const TierSetting& setting, c
   options.write = setting.write;
   options.timeout = std::chrono::milliseconds(setting.timeout_ms);
   options.warn = std::move(warn);
-  if (!trust_key.empty()) {
-    KILN_TRY(options.key, cache::TrustKey::read(trust_key));
-  }
+  options.key = trust_key;
   return cache::open_tier(std::move(options));
 }
 

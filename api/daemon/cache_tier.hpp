@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/protocol/json.hpp"
+#include "cache/trust.hpp"
 #include "engine/jit/remote_tier.hpp"
 
 namespace kiln::daemon {
@@ -21,9 +22,9 @@ struct TierSetting {
 Result<TierSetting> read_tier_setting(const protocol::Json& root);
 // As it may be shown: without user and password, null where there is no tier.
 protocol::Json tier_setting_json(const TierSetting& setting);
-// The tier, null where none is set. `trust_key`: path of the key file, "" for none. Errors: invalid_argument for the
-// URL, and for a tier that neither a key nor the setting vouches for; of the key file.
-Result<std::shared_ptr<jit::RemoteTier>> open_tier(const TierSetting& setting, const std::string& trust_key,
+// The tier, null where none is set. Errors: invalid_argument for the URL, and for a tier that neither a key nor the
+// setting vouches for.
+Result<std::shared_ptr<jit::RemoteTier>> open_tier(const TierSetting& setting, const cache::TrustKey& trust_key,
                                                    std::function<void(const std::string&)> warn);
 
 }  // namespace kiln::daemon

@@ -76,14 +76,6 @@ class ConfigReader {
     out_.sources[name] = "config.json";
     return ok();
   }
-  Status path(const char* name, std::string& slot) {
-    const Fields fields(root_, "");
-    if (!fields.has(name)) return ok();
-    KILN_TRY(slot, fields.text(name));
-    if (!slot.starts_with('/')) return fields.error(name, "an absolute path");
-    out_.sources[name] = "config.json";
-    return ok();
-  }
   // A group by its name or number.
   Status group() {
     const Fields fields(root_, "");
@@ -92,6 +84,17 @@ class ConfigReader {
     out_.group_id = group_id(out_.group);
     if (!out_.group_id) return fields.error("group", "the name or number of a group of this machine");
     out_.sources["group"] = "config.json";
+    return ok();
+  }
+  // The key file that vouches for code objects; it is read at once, so that a wrong one is not found out about later.
+  Status trust_key() {
+    const Fields fields(root_, "");
+    if (!fields.has("trust_key")) return ok();
+    KILN_TRY(out_.trust_key_file, fields.text("trust_key"));
+    auto key = cache::TrustKey::read(out_.trust_key_file);
+    if (!key) return Error(key.error().code, fields.pointer("trust_key") + ": " + key.error().message);
+    out_.trust_key = std::move(*key);
+    out_.sources["trust_key"] = "config.json";
     return ok();
   }
   Status limits() {
@@ -138,7 +141,7 @@ Status read_config_file(Configuration& out) {
     KILN_CHECK(reader.words("device_hip", out.device_hip));
     KILN_CHECK(reader.words("reference", out.reference));
     KILN_CHECK(reader.group());
-    KILN_CHECK(reader.path("trust_key", out.trust_key));
+    KILN_CHECK(reader.trust_key());
     KILN_TRY(out.cache_tier, read_tier_setting(*root));
     if (!out.cache_tier.url.empty()) out.sources["cache_tier"] = "config.json";
     KILN_CHECK(reader.number("cache_bytes_max", out.cache_bytes_max));
@@ -346,9 +349,9 @@ Json configuration_json(const Configuration& c) {
   add("emulated_hip", c.emulated_hip);
   add("reference", c.reference);
   add("group", c.group);
+  add("trust_key", c.trust_key_file);
   add("cache_bytes_max", c.cache_bytes_max);
   add("cache_entries_max", c.cache_entries_max);
-  add("trust_key", c.trust_key);
   add("cache_tier", tier_setting_json(c.cache_tier));
   add("idle_exit_s", c.idle_exit_s);
   add("workers_max", c.workers_max);

@@ -12,6 +12,7 @@
 #include "api/daemon/cache_tier.hpp"
 #include "api/protocol/json.hpp"
 #include "api/protocol/limits.hpp"
+#include "cache/trust.hpp"
 #include "engine/base/paths.hpp"
 #include "engine/jit/session.hpp"
 
@@ -29,6 +30,8 @@ struct Configuration {
                                                   // empty: worker_hip is set, whatever is installed
   std::vector<std::string> worker_hip_arguments;  // that follow it, of --worker-argument
   std::uint64_t cache_bytes_max = std::uint64_t(5) << 30, cache_entries_max = 100000;
+  std::string trust_key_file;                     // "": none
+  cache::TrustKey trust_key;                      // its content
   std::string group;                              // whose members may use the daemon; "": its own user and root alone
   std::optional<gid_t> group_id;
   std::int64_t idle_exit_s = 300;                 // of an auto-started daemon
@@ -37,7 +40,6 @@ struct Configuration {
   protocol::Limits limits;
   std::string temporary_folder = "/tmp";          // TMPDIR: workers' private folders, a cache of last resort
   std::vector<std::string> environment;           // this process's, whole; workers get an allow-list of it
-  std::string trust_key;                          // path of the file of the key that vouches for code objects; "": none
   TierSetting cache_tier;
   std::map<std::string, std::string> sources;     // setting -> "default", "config.json", "environment KILN_…", "flag --…"
 };
