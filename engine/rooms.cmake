@@ -87,7 +87,7 @@ if(KILN_WITH_LLVM)
     target_include_directories(kiln-emulator-core-${level} PRIVATE ${CMAKE_SOURCE_DIR})
     target_compile_options(kiln-emulator-core-${level} PRIVATE ${KILN_EMULATOR_FLAGS} -march=x86-64-${level})
     set_target_properties(kiln-emulator-core-${level} PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/kiln)
-    kiln_bundled(kiln-emulator-core-${level} bundled)
+    kiln_bundled(kiln-emulator-core-${level} bundled/lib)
   endforeach()
   if(TARGET kiln-emulator-core-v4)
     target_compile_options(kiln-emulator-core-v4 PRIVATE -mprefer-vector-width=512)
@@ -100,7 +100,7 @@ if(KILN_WITH_LLVM)
     set_target_properties(kiln-emulated-hip PROPERTIES LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib/kiln/emulated
                           OUTPUT_NAME amdhip64 SOVERSION 6
                           LINK_DEPENDS ${CMAKE_SOURCE_DIR}/engine/emulator/hip/versions.map)
-    kiln_bundled(kiln-emulated-hip ../bundled)
+    kiln_bundled(kiln-emulated-hip ../bundled/lib)
     # Threads of streams run until the process ends: the library must not be unmapped under them.
     target_link_options(kiln-emulated-hip PRIVATE -Wl,-z,nodelete
                         -Wl,--version-script=${CMAKE_SOURCE_DIR}/engine/emulator/hip/versions.map)
