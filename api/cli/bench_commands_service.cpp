@@ -7,6 +7,7 @@
 
 #include "api/cli/bench_commands.hpp"
 #include "api/cli/paired_ratio.hpp"
+#include "api/client/ring.hpp"
 #include "engine/base/os.hpp"
 
 namespace kiln::cli::bench {
@@ -179,6 +180,43 @@ Result<PlanTimes> time_plans(Context& context, int rounds) {
   return times;
 }
 
+struct RingTimes { std::vector<double> ours, echo; };
+
+// Runs of a plan of one block through a ring, and the echo of what plan.run would say, in turn.
+Result<RingTimes> time_ring(Context& context, int rounds) {
+  client::ConnectOptions options;
+  options.socket = context.configuration->socket.path;
+  options.auto_start = false;
+  KILN_TRY(auto client, client::Client::connect(options));
+  KILN_TRY(const auto memory, client->call("buffer.alloc", Json{{"size", 4}}));
+  const Json launch{{"program", smallest_program()}, {"args", Json::array({{{"buffer", memory.result["buffer"]}}})}};
+  KILN_TRY(const auto plan, client->call("plan.create", Json{{"launches", Json::array({launch})}}));
+  const auto number = plan.result["plan"].get<std::int64_t>();
+  KILN_TRY(auto ring, client::Ring::create(*client, "host"));
+  const Json line{{"jsonrpc", "2.0"}, {"id", 1000}, {"method", "plan.run"}, {"params", {{"plan", number}}}};
+  const Json answer{{"plan", number}, {"launches", 1}, {"duration_ms", 0.001}, {"device", "host"}};
+  KILN_TRY(auto echo, Echo::start(protocol::dump(line) + "\n",
+                                  protocol::dump(protocol::result_object(1000, answer)).size() + 1));
+  RingTimes times;
+  for (int round = -1; round < rounds; ++round) {  // the first one warms up
+    std::vector<double> ours, bare;
+    for (int i = 0; i < calls_a_round; ++i) {
+      const auto start = Clock::now();
+      KILN_CHECK(ring->run(number));
+      ours.push_back(microseconds_since(start));
+    }
+    for (int i = 0; i < calls_a_round; ++i) {
+      KILN_TRY(const double echoed, echo->call());
+      bare.push_back(echoed);
+    }
+    if (ring->ended()) return Error(ErrorCode::internal, "the ring has ended");
+    if (round < 0) continue;
+    times.ours.push_back(quantile(ours, 0.5));
+    times.echo.push_back(quantile(bare, 0.5));
+  }
+  return times;
+}
+
 }  // namespace
 
 Result<Measured> measure_service(Context& context, int rounds) {
@@ -194,6 +232,7 @@ Result<Measured> measure_service(Context& context, int rounds) {
   KILN_TRY(auto full, time_calls(context, {"kernel.compile", by_text, true}, rounds));
   KILN_TRY(auto launches, time_launches(context, rounds));
   KILN_TRY(const auto plans, time_plans(context, rounds));
+  KILN_TRY(const auto ring, time_ring(context, rounds));
   Measured measured;
   measured.rows.push_back({"P1 hit by name, p50", echo, "us", named.ours_p50, named.echo_p50, Relation::cost, 3});
   measured.rows.push_back({"P1 hit by name, p99", echo, "us", named.ours_p99, named.echo_p99, Relation::cost, 5});
@@ -207,6 +246,8 @@ Result<Measured> measure_service(Context& context, int rounds) {
   }
   measured.rows.push_back({"P2 plan, one launch more of one block", "the run of a plan of one launch", "us", run,
                            run_of_one, Relation::added, 1});
+  measured.rows.push_back(
+      {"P3 run through a ring, one block, p50", echo, "us", ring.ours, ring.echo, Relation::gain, 5});
   measured.notes = {"a round is " + std::to_string(calls_a_round) +
                     " calls a side, in turn; the client's JSON work is included",
                     "a launch more: a plan of " + std::to_string(plan_launches) + " launches against one of one, " +

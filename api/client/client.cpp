@@ -143,7 +143,7 @@ bool repeatable(const std::string& method) {
       "hello", "ping", "rpc.discover", "program.check", "program.list", "program.show", "kernel.compile", "kernel.prepare",
       "kernel.load", "kernel.unload", "kernel.explain", "kernel.list", "buffer.register", "buffer.alloc", "buffer.unregister",
       "buffer.list", "event.import", "event.export", "event.release", "stream.create", "stream.release", "plan.create",
-      "plan.release", "cache.stats", "cache.list", "cache.verify", "cache.evict", "cache.export", "cache.import",
+      "plan.release", "ring.create", "cache.stats", "cache.list", "cache.verify", "cache.evict", "cache.export", "cache.import",
       "device.list", "engine.stats", "engine.connections", "engine.metrics"};
   return std::any_of(names.begin(), names.end(), [&](const char* name) { return method == name; });
 }

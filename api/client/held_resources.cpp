@@ -30,7 +30,7 @@ std::vector<std::string> naming_parameters(const std::string& method) {
   if (method == "event.release") return {"event"};
   if (method == "plan.create") return {"launches"};
   if (method == "plan.run") return {"plan", "stream"};
-  if (method == "plan.release") return {"plan"};
+  if (method == "plan.release" || method == "ring.attach") return {"plan"};
   if (is_one_of(method, {"stream.synchronize", "stream.cancel", "stream.release"})) return {"stream"};
   return {};
 }

@@ -31,7 +31,7 @@ std::map<std::string, std::uint64_t*> settable_limits(protocol::Limits& l) {
           {"output_bytes_max", &l.output_bytes_max}, {"output_stall_ms_max", &l.output_stall_ms_max}, {"fds_queued_max", &l.fds_queued_max},
           {"fds_unclaimed_ms_max", &l.fds_unclaimed_ms_max}, {"fds_held_max", &l.fds_held_max}, {"buffers_max", &l.buffers_max},
           {"streams_max", &l.streams_max}, {"events_max", &l.events_max}, {"plans_max", &l.plans_max},
-          {"plan_launches_max", &l.plan_launches_max},
+          {"plan_launches_max", &l.plan_launches_max}, {"rings_max", &l.rings_max},
           {"buffer_bytes_max", &l.buffer_bytes_max}, {"compiles_queued_max", &l.compiles_queued_max}};
 }
 

@@ -23,6 +23,7 @@ struct Limits {
   std::uint64_t events_max = 1024;                // a connection
   std::uint64_t plans_max = 64;                   // a connection
   std::uint64_t plan_launches_max = 4096;         // a plan
+  std::uint64_t rings_max = 4;                    // a connection
   std::uint64_t buffer_bytes_max = 0;             // all clients; 0: half of RAM
   std::uint64_t compiles_queued_max = 4096;
   std::uint64_t log_bytes_max = 64 << 10;

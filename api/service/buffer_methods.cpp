@@ -151,13 +151,15 @@ void release_held(ServiceState& state, ConnectionState& connection) {
   struct Held {
     std::map<std::uint64_t, std::shared_ptr<Buffer>> buffers;
     std::map<std::uint64_t, std::shared_ptr<CardEvent>> events;
-    std::map<std::uint64_t, std::shared_ptr<const Plan>> plans;   // last: they use the buffers, and go first
+    std::map<std::uint64_t, std::shared_ptr<const Plan>> plans;   // they use the buffers, and go before them
+    std::map<std::uint64_t, std::shared_ptr<Ring>> rings;         // and these before the plans
   };
-  auto held = std::make_shared<Held>(
-      Held{std::move(connection.buffers), std::move(connection.events), std::move(connection.plans)});
+  auto held = std::make_shared<Held>(Held{std::move(connection.buffers), std::move(connection.events),
+                                          std::move(connection.plans), std::move(connection.rings)});
   connection.buffers.clear();
   connection.events.clear();
   connection.plans.clear();
+  connection.rings.clear();
   state.pool.run([held]() mutable { held.reset(); });
 }
 

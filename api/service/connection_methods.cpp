@@ -56,6 +56,7 @@ Json connection_json(const ConnectionState& connection, std::vector<CallPtr>& al
           {"events", connection.events.size()},
           {"streams", connection.streams.size()},
           {"plans", connection.plans.size()},
+          {"rings", connection.rings.size()},
           {"running", running_json(connection, alive)}};
 }
 

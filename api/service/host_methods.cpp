@@ -15,7 +15,7 @@ Json limits_json(const protocol::Limits& l, std::uint64_t buffer_bytes_max) {
           {"output_bytes_max", l.output_bytes_max}, {"output_stall_ms_max", l.output_stall_ms_max}, {"fds_queued_max", l.fds_queued_max},
           {"fds_unclaimed_ms_max", l.fds_unclaimed_ms_max}, {"fds_held_max", l.fds_held_max}, {"buffers_max", l.buffers_max},
           {"streams_max", l.streams_max}, {"events_max", l.events_max}, {"plans_max", l.plans_max},
-          {"plan_launches_max", l.plan_launches_max},
+          {"plan_launches_max", l.plan_launches_max}, {"rings_max", l.rings_max},
           {"buffer_bytes_max", buffer_bytes_max}, {"compiles_queued_max", l.compiles_queued_max}, {"log_bytes_max", l.log_bytes_max},
           {"text_bytes_max", l.text_bytes_max}};
 }
@@ -141,14 +141,15 @@ void engine_stats(const CallPtr& call) {
   auto value = session_stats_json(state.session->stats());
   {
     std::lock_guard lock(state.mutex);
-    std::uint64_t buffers = 0, events = 0, plans = 0;
+    std::uint64_t buffers = 0, events = 0, plans = 0, rings = 0;
     for (const auto& [id, connection] : state.connections) {
       buffers += connection->buffers.size();
       events += connection->events.size();
       plans += connection->plans.size();
+      rings += connection->rings.size();
     }
     value["service"] = {{"requests", state.requests}, {"errors", state.errors}, {"running", state.running}, {"launches", state.launches},
-                        {"buffers", buffers}, {"events", events}, {"plans", plans},
+                        {"buffers", buffers}, {"events", events}, {"plans", plans}, {"rings", rings},
                         {"buffer_bytes", state.memory->used()}, {"deadlines", state.deadlines.waiting()}};
   }
   if (state.options.server_stats) value["server"] = state.options.server_stats();

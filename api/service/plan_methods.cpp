@@ -261,15 +261,14 @@ Status submit_run(const PlanJobPtr& job) {
   return ok();
 }
 
-Error no_plan(std::uint64_t id) {
-  return Error(ErrorCode::not_found, "this connection has no plan " + std::to_string(id));
-}
-
-std::shared_ptr<const Plan> take_plan(ActiveCall& call, std::uint64_t id, bool away) {
+// `away`: it is the connection's no more. Errors: not_found, busy.
+Result<std::shared_ptr<const Plan>> take_plan(ActiveCall& call, std::uint64_t id, bool away) {
   std::lock_guard lock(call.state.mutex);
   auto& plans = call.connection->plans;
   const auto found = plans.find(id);
-  if (found == plans.end()) return nullptr;
+  if (found == plans.end())
+    return Error(ErrorCode::not_found, "this connection has no plan " + std::to_string(id));
+  if (away) KILN_CHECK(not_in_ring(*call.connection, id));
   auto plan = found->second;
   if (away) plans.erase(found);
   return plan;
@@ -300,9 +299,9 @@ void plan_run(const CallPtr& call) {
   const auto stream = call->fields.integer_or("stream", 0, 0, most);
   if (!stream) return call->answer(stream.error());
   const auto plan = take_plan(*call, std::uint64_t(*number), false);
-  if (!plan) return call->answer(no_plan(std::uint64_t(*number)));
+  if (!plan) return call->answer(plan.error());
   run_in_order(call, std::uint64_t(*stream), {},
-               [call, plan, number = std::uint64_t(*number), stream = std::uint64_t(*stream)](TurnPtr turn) {
+               [call, plan = *plan, number = std::uint64_t(*number), stream = std::uint64_t(*stream)](TurnPtr turn) {
     auto job = std::make_shared<PlanJob>();
     job->turn = std::move(turn);
     job->call = call;
@@ -320,8 +319,8 @@ void plan_release(const CallPtr& call) {
   const auto number = call->fields.integer("plan", 1, most);
   if (!number) return call->answer(number.error());
   auto plan = take_plan(*call, std::uint64_t(*number), true);
-  if (!plan) return call->answer(no_plan(std::uint64_t(*number)));
-  plan.reset();   // its runs have it still, if there are any
+  if (!plan) return call->answer(plan.error());
+  plan->reset();   // its runs have it still, if there are any
   call->answer(Json::object());
 }
 

@@ -21,6 +21,7 @@
 #include "api/service/metrics.hpp"
 #include "api/service/plans.hpp"
 #include "api/service/programs.hpp"
+#include "api/service/rings.hpp"
 #include "api/service/service.hpp"
 
 namespace kiln::service {
@@ -142,6 +143,8 @@ struct ConnectionState {
   std::uint64_t event_next = 1;
   std::map<std::uint64_t, std::shared_ptr<const Plan>> plans;
   std::uint64_t plan_next = 1;
+  std::map<std::uint64_t, std::shared_ptr<Ring>> rings;
+  std::uint64_t ring_next = 1;
   std::map<std::uint64_t, StreamState> streams;               // 0: the one of launches that name none
   std::uint64_t stream_next = 1;
   std::unordered_map<std::uint64_t, RunningCall> calls;       // by ActiveCall::number
@@ -316,6 +319,11 @@ void release_held(ServiceState& state, ConnectionState& connection);  // all of 
 void plan_create(const CallPtr& call);
 void plan_run(const CallPtr& call);
 void plan_release(const CallPtr& call);
+// ring_methods.cpp
+void ring_create(const CallPtr& call);
+void ring_attach(const CallPtr& call);
+void ring_release(const CallPtr& call);
+Status not_in_ring(const ConnectionState& connection, std::uint64_t plan);   // busy; with state.mutex held
 // The error `busy` where a plan of the connection holds the buffer or the kernel; with state.mutex held.
 Status not_in_plan(const ConnectionState& connection, std::uint64_t buffer);
 Status not_in_plan(const ConnectionState& connection, const jit::Key& kernel);

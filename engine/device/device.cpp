@@ -5,6 +5,8 @@ namespace {
 
 Error no_plans() { return Error(ErrorCode::unsupported, "the device takes no plans"); }
 
+Error no_rings() { return Error(ErrorCode::unsupported, "the device has no rings"); }
+
 Error no_card() {
   return Error(ErrorCode::unsupported,
                "the device has no memory and no events of its own: hand memory over as a descriptor");
@@ -22,6 +24,10 @@ Result<EventId> Device::open_event(const IpcHandle&) { return no_card(); }
 Result<MadeEvent> Device::make_event() { return no_card(); }
 Status Device::close_event(EventId) { return no_card(); }
 Result<PlanId> Device::make_plan(const std::vector<PlanStep>&) { return no_plans(); }
+std::optional<Result<LaunchReport>> Device::run_small_plan(PlanId, std::atomic<std::uint8_t>&) { return std::nullopt; }
+Result<RingId> Device::make_ring(int, UniqueFd, std::uint32_t, std::uint64_t) { return no_rings(); }
+Status Device::attach_to_ring(RingId, std::uint64_t, PlanId) { return no_rings(); }
+Status Device::drop_ring(RingId) { return no_rings(); }
 Status Device::drop_plan(PlanId) { return no_plans(); }
 LaunchId Device::run_plan(PlanId, std::uint64_t, LaunchDone done) {
   done(no_plans());

@@ -3,10 +3,12 @@
 #pragma once
 
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +42,7 @@ using BufferId = std::uint64_t;
 using LaunchId = std::uint64_t;
 using EventId = std::uint64_t;
 using PlanId = std::uint64_t;
+using RingId = std::uint64_t;
 // hipIpcMemHandle_t, hipIpcEventHandle_t: what names a card's memory or event to another process.
 using IpcHandle = std::array<std::uint8_t, 64>;
 
@@ -142,6 +145,18 @@ class Device {
   virtual LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done);
   // After its runs.
   virtual Status drop_plan(PlanId plan);
+  // Runs a plan on the caller's thread, where that is as good as any: each of its grids has one block. `stop`, set to 1
+  // by another thread, ends it as cancel would. Nothing: run_plan is to be used.
+  virtual std::optional<Result<LaunchReport>> run_small_plan(PlanId plan, std::atomic<std::uint8_t>& stop);
+  // What a client asks for by memory alone (engine/device/ring.hpp), where the device is a process: `memory` is a
+  // ring's of that many slots, `bell` one end of its doorbell. Its runs are a stream of its own. It ends with the
+  // process, and the other end of the doorbell then does, too. Errors: unsupported, invalid_argument.
+  virtual Result<RingId> make_ring(int memory, UniqueFd bell, std::uint32_t slots, std::uint64_t stream);
+  // The ring's submissions may name the plan by `number`; the plan stays until the ring is dropped. Errors: device_lost
+  // (retryable: the ring ended with its process), not_found.
+  virtual Status attach_to_ring(RingId ring, std::uint64_t number, PlanId plan);
+  // Stops its run in flight, and waits for the end of that.
+  virtual Status drop_ring(RingId ring);
   // A launch that has not started is not started any more, and is done when this returns; one that runs is told to stop:
   // at most 100 ms until `done` (host: between blocks and in long loops). Never waits for anything that runs.
   virtual void cancel(LaunchId launch) = 0;

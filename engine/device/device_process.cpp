@@ -86,18 +86,25 @@ Result<std::shared_ptr<DeviceProcess::Call>> DeviceProcess::begin_call(std::uniq
   // Let go by the process's word, or its end.
   if (request.until_free.use_count() != 0) until_free_.emplace(request.number, std::move(request.until_free));
   watch();
-  send(socket, request.kind, std::move(request.payload), std::move(request.fd));
+  std::vector<UniqueFd> fds;
+  for (auto* fd : {&request.fd, &request.bell})
+    if (*fd) fds.push_back(std::move(*fd));
+  send(socket, request.kind, std::move(request.payload), std::move(fds));
   return call;
 }
 
 Result<Bytes> DeviceProcess::call(Request request) {
+  return call(std::move(request), call_limit, "it did not answer a request for 120 s");
+}
+
+Result<Bytes> DeviceProcess::call(Request request, std::chrono::milliseconds limit, const char* why) {
   std::unique_lock lock(mutex_);
   KILN_TRY(const auto call, begin_call(lock, std::move(request)));
   const auto socket = socket_;
   const auto answered = [&] { return call->status.has_value(); };
-  if (!changed_.wait_for(lock, call_limit, answered)) {
+  if (!changed_.wait_for(lock, limit, answered)) {
     if (socket_ == socket) {
-      killed_because_ = "it did not answer a request for 120 s";
+      killed_because_ = why;
       child_.kill(SIGKILL);
     }
     changed_.wait(lock, answered);  // the keeper fails what is in flight
@@ -387,6 +394,41 @@ LaunchId DeviceProcess::run_plan(PlanId plan, std::uint64_t stream, LaunchDone d
 }
 
 Status DeviceProcess::drop_plan(PlanId plan) { return take_away(plan, Item::Kind::plan, DeviceFrame::drop_plan); }
+
+Result<RingId> DeviceProcess::make_ring(int memory, UniqueFd bell, std::uint32_t slots, std::uint64_t stream) {
+  UniqueFd sent(os::duplicate(memory, 0));
+  if (!sent) return errno_error(errno, "cannot hand the ring on");
+  RingOrder order{0, 0, slots, stream};
+  {
+    const std::lock_guard lock(mutex_);
+    order.request = next_id_++;
+    order.ring = next_id_++;
+  }
+  KILN_CHECK(
+      call({DeviceFrame::make_ring, order.request, encode(order), std::move(sent), {}, nullptr, std::move(bell)}));
+  return order.ring;
+}
+
+Status DeviceProcess::attach_to_ring(RingId ring, std::uint64_t number, PlanId plan) {
+  AttachOrder order{0, ring, number, plan};
+  {
+    std::unique_lock lock(mutex_);
+    KILN_CHECK(ensure_restored(lock, [&] { return plan_needs(plan); }));
+    order.request = next_id_++;
+  }
+  return status_of(call({DeviceFrame::attach_to_ring, order.request, encode(order), {}, {}, nullptr, {}}));
+}
+
+Status DeviceProcess::drop_ring(RingId ring) {
+  RemoveOrder order{0, ring};
+  {
+    const std::lock_guard lock(mutex_);
+    if (state_ == State::down) return {};   // it went with its process
+    order.request = next_id_++;
+  }
+  return gone(status_of(call({DeviceFrame::drop_ring, order.request, encode(order), {}, {}, nullptr, {}},
+                             options_.cancel_limit, "a ring's run did not end")));
+}
 
 void DeviceProcess::cancel(LaunchId launch) {
   const std::lock_guard lock(mutex_);

@@ -46,6 +46,9 @@ class DeviceProcess final : public Device {
   Result<PlanId> make_plan(const std::vector<PlanStep>& steps) override;
   LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) override;
   Status drop_plan(PlanId plan) override;
+  Result<RingId> make_ring(int memory, UniqueFd bell, std::uint32_t slots, std::uint64_t stream) override;
+  Status attach_to_ring(RingId ring, std::uint64_t number, PlanId plan) override;
+  Status drop_ring(RingId ring) override;
   void cancel(LaunchId launch) override;
 
  private:
@@ -65,6 +68,7 @@ class DeviceProcess final : public Device {
     UniqueFd fd;
     std::function<void()> keep_books;  // see Call
     UntilFree until_free;              // of the frames that are answered by `freed`, else null
+    UniqueFd bell;                     // of a ring
   };
   struct Call {  // one request that waits for `done`
     std::optional<Status> status;
@@ -113,10 +117,13 @@ class DeviceProcess final : public Device {
   Status take_away(std::uint64_t id, Item::Kind kind, DeviceFrame frame, UntilFree until_free = nullptr);
   Status check_not_lost(const Needs& needs) const;        // with the lock held
   Result<std::shared_ptr<Call>> begin_call(std::unique_lock<std::mutex>& lock, Request request);
+  // A process that does not answer within `limit` is ended, `why`.
+  Result<Bytes> call(Request request, std::chrono::milliseconds limit, const char* why);
   Result<Bytes> call(Request request);
   Status remove(Request request);
-  void send(const Socket& socket, DeviceFrame kind, Bytes payload, UniqueFd fd = {}, LaunchId launch = 0) {
-    sender_.send(socket, static_cast<std::uint8_t>(kind), std::move(payload), std::move(fd), launch);
+  void send(const Socket& socket, DeviceFrame kind, Bytes payload, std::vector<UniqueFd> fds = {},
+            LaunchId launch = 0) {
+    sender_.send(socket, static_cast<std::uint8_t>(kind), std::move(payload), std::move(fds), launch);
   }
   std::uint64_t ping(const Socket& socket);  // with the lock held
   void watch();                              // with the lock held: something is in flight

@@ -242,6 +242,34 @@ Result<RunOrder> decode_run(ByteView bytes) {
   return finished(r, value);
 }
 
+Bytes encode(const RingOrder& value) {
+  Writer w;
+  for (const auto v : {value.request, value.ring, value.stream}) w.u64(v);
+  w.u32(value.slots);
+  return w.take();
+}
+
+Result<RingOrder> decode_ring(ByteView bytes) {
+  Reader r(bytes);
+  RingOrder value;
+  for (auto* v : {&value.request, &value.ring, &value.stream}) *v = r.u64();
+  value.slots = r.u32();
+  return finished(r, value);
+}
+
+Bytes encode(const AttachOrder& value) {
+  Writer w;
+  for (const auto v : {value.request, value.ring, value.number, value.plan}) w.u64(v);
+  return w.take();
+}
+
+Result<AttachOrder> decode_attach(ByteView bytes) {
+  Reader r(bytes);
+  AttachOrder value;
+  for (auto* v : {&value.request, &value.ring, &value.number, &value.plan}) *v = r.u64();
+  return finished(r, value);
+}
+
 Bytes encode(const DoneReport& value) {
   Writer w;
   w.u64(value.request);

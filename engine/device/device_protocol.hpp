@@ -6,6 +6,7 @@
 //   map {request, buffer, offset, size, writable, card} with the descriptor    unmap {request, id}
 //   open_memory, allocate {MemoryOrder}         open_event, make_event {EventOrder}    close_event {request, id}
 //   read {ReadOrder} with the descriptor        make_plan {PlanOrder}          drop_plan {request, id}
+//   make_ring {RingOrder} with memory and bell  attach_to_ring {AttachOrder}   drop_ring {request, id}
 // The payload is the IPC handle that allocate and make_event give, else empty. What brings an id that is there already
 // changes nothing.
 // An unmap is also answered by `freed` {request}, before or after its `done`, when its memory is free, behind what runs
@@ -30,7 +31,7 @@ inline constexpr int device_descriptor = 3;
 enum class DeviceFrame : std::uint8_t {
   ready = 1, failed, load, unload, map, unmap, launch, cancel, done, launched, ping, pong, enqueued,
   open_memory, allocate, read, open_event, make_event, close_event, freed,
-  make_plan, run_plan, drop_plan
+  make_plan, run_plan, drop_plan, make_ring, attach_to_ring, drop_ring
 };
 // Of LaunchReport::profiles: what counts more instructions is not told. Both sides hold to it.
 inline constexpr std::size_t profile_bytes_max = std::size_t(16) << 20;
@@ -74,7 +75,19 @@ struct RunOrder {
   PlanId plan = 0;
   std::uint64_t stream = 0;
 };
-struct RemoveOrder {  // unload, unmap, close_event, drop_plan
+struct RingOrder {
+  std::uint64_t request = 0;
+  RingId ring = 0;
+  std::uint32_t slots = 0;
+  std::uint64_t stream = 0;
+};
+struct AttachOrder {
+  std::uint64_t request = 0;
+  RingId ring = 0;
+  std::uint64_t number = 0;  // the client's of the plan
+  PlanId plan = 0;
+};
+struct RemoveOrder {  // unload, unmap, close_event, drop_plan, drop_ring
   std::uint64_t request = 0, id = 0;
 };
 struct LaunchOrder {
@@ -102,6 +115,8 @@ Bytes encode(const ReadOrder& value);
 Bytes encode(const EventOrder& value);
 Bytes encode(const PlanOrder& value);
 Bytes encode(const RunOrder& value);
+Bytes encode(const RingOrder& value);
+Bytes encode(const AttachOrder& value);
 Bytes encode(const RemoveOrder& value);
 Bytes encode(const LaunchOrder& value);
 Bytes encode(const DoneReport& value);
@@ -116,6 +131,8 @@ Result<ReadOrder> decode_read(ByteView bytes);
 Result<EventOrder> decode_event(ByteView bytes);
 Result<PlanOrder> decode_plan(ByteView bytes);
 Result<RunOrder> decode_run(ByteView bytes);
+Result<RingOrder> decode_ring(ByteView bytes);
+Result<AttachOrder> decode_attach(ByteView bytes);
 Result<RemoveOrder> decode_remove(ByteView bytes);
 Result<LaunchOrder> decode_launch(ByteView bytes);
 Result<DoneReport> decode_done(ByteView bytes);

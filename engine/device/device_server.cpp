@@ -16,75 +16,9 @@
 #include "engine/base/paths.hpp"
 #include "engine/device/device.hpp"
 #include "engine/device/device_protocol.hpp"
-#include "engine/device/executor.hpp"
+#include "engine/device/device_server.hpp"
 
 namespace kiln::device {
-namespace {
-
-// The reading thread never waits for the device, so that a cancellation is seen at once: launches are asynchronous, and
-// everything that may block (load, map, read, their opposites) runs on one other thread, in order; allocations, which
-// clear memory, on a second one. The removal of something in use is put off until the last launch that uses it is done.
-class Server {
- public:
-  explicit Server(std::unique_ptr<Device> device) : device_(std::move(device)) {}
-  // Serves until the socket ends. The process then ends without undoing anything: launches may be running.
-  Status serve();
-
- private:
-  // A kernel, buffer, event or plan of the device under the client's id.
-  struct Item {
-    std::uint64_t local = 0;
-    int uses = 0;                               // launches in flight, plans
-    std::optional<RemoveOrder> removal;         // waits for uses == 0
-  };
-  using Items = std::map<std::uint64_t, Item>;
-  struct Running {
-    LaunchId local = 0;
-    KernelId kernel = 0;
-    std::vector<BufferId> buffers;
-    std::vector<EventId> events;
-    PlanId plan = 0;                            // its run, in place of the above
-  };
-  struct PlanUses {
-    std::vector<KernelId> kernels;
-    std::vector<BufferId> buffers;
-  };
-
-  Status handle(Frame frame);
-  Status handle_memory(const Frame& frame);
-  // Does what brings a new item under the client's id; answers with what `work` adds to the payload.
-  void bring(Items Server::* items, std::uint64_t request, std::uint64_t id,
-             const std::function<Result<std::uint64_t>(Bytes& payload)>& work);
-  void load(const LoadOrder& order);
-  void map(const MapOrder& order, const std::vector<UniqueFd>& fds);
-  void read(const ReadOrder& order, const std::vector<UniqueFd>& fds);
-  void make_plan(PlanOrder order);
-  Status resolve_plan(PlanOrder& order, PlanUses& uses);  // with the lock held; counts the uses, also of one that fails
-  void release_all(const PlanUses& uses);                 // with the lock held
-  void run_plan(const RunOrder& order);
-  bool knows(Items Server::* items, std::uint64_t id);
-  void remove(Items Server::* items, const RemoveOrder& order);
-  void remove_now(Items Server::* items, const RemoveOrder& order, std::uint64_t local);
-  void launch(LaunchOrder order);
-  Result<KernelId> resolve(LaunchOrder& order);  // with the lock held; counts the uses
-  Status resolve_events(LaunchSettings& settings, std::vector<EventId>& used);
-  void launched(LaunchId launch, Result<LaunchReport> report);
-  void release(Items Server::* items, std::uint64_t id);  // with the lock held
-  void cancel(LaunchId launch);
-  Status send(DeviceFrame kind, ByteView payload);
-  // Its end says `freed`.
-  std::shared_ptr<const void> until_free(std::uint64_t request);
-  void done(std::uint64_t request, Status status, Bytes payload = {});
-  void later(std::function<void()> work) { executor_.add(std::move(work)); }
-
-  std::unique_ptr<Device> device_;
-  std::mutex send_mutex_;
-  std::mutex mutex_;
-  Items kernels_, buffers_, events_, plans_;
-  std::map<PlanId, PlanUses> plan_uses_;
-  std::map<LaunchId, Running> running_;
-  Executor executor_, allocations_;   // last
-};
 
 Status Server::serve() {
   KILN_TRY(const auto info, device_->info());
@@ -124,21 +58,12 @@ Status Server::handle(Frame frame) {
       remove(&Server::events_, order);
       return {};
     }
-    case DeviceFrame::drop_plan: {
-      KILN_TRY(const auto order, decode_remove(frame.payload));
-      remove(&Server::plans_, order);
-      return {};
-    }
-    case DeviceFrame::make_plan: {
-      KILN_TRY(auto order, decode_plan(frame.payload));
-      later([this, order = std::move(order)] { make_plan(order); });
-      return {};
-    }
-    case DeviceFrame::run_plan: {
-      KILN_TRY(const auto order, decode_run(frame.payload));
-      run_plan(order);
-      return {};
-    }
+    case DeviceFrame::drop_plan:
+    case DeviceFrame::make_plan:
+    case DeviceFrame::run_plan:
+    case DeviceFrame::make_ring:
+    case DeviceFrame::attach_to_ring:
+    case DeviceFrame::drop_ring: return handle_plans(frame);
     case DeviceFrame::read: {
       KILN_TRY(const auto order, decode_read(frame.payload));
       auto fds = std::make_shared<std::vector<UniqueFd>>(std::move(frame.fds));
@@ -314,70 +239,6 @@ void Server::launch(LaunchOrder order) {
   if (const auto it = running_.find(id); it != running_.end()) it->second.local = local;  // else it is done already
 }
 
-// The device's ids of kernels and buffers go into the order.
-Status Server::resolve_plan(PlanOrder& order, PlanUses& uses) {
-  const auto use = [](Items& items, std::uint64_t& id, std::vector<std::uint64_t>& used, const char* what) -> Status {
-    const auto found = items.find(id);
-    if (found == items.end() || found->second.removal)
-      return Error(ErrorCode::not_found, std::string("a ") + what + " of the plan is not on the device");
-    ++found->second.uses;
-    used.push_back(std::exchange(id, found->second.local));
-    return {};
-  };
-  for (auto& step : order.steps) {
-    KILN_CHECK(use(kernels_, step.kernel, uses.kernels, "kernel"));
-    for (auto& argument : step.arguments)
-      if (argument.buffer != 0) KILN_CHECK(use(buffers_, argument.buffer, uses.buffers, "buffer"));
-  }
-  return {};
-}
-
-void Server::release_all(const PlanUses& uses) {
-  for (const auto id : uses.kernels) release(&Server::kernels_, id);
-  for (const auto id : uses.buffers) release(&Server::buffers_, id);
-}
-
-// On the executor, behind the loads and mappings before it.
-void Server::make_plan(PlanOrder order) {
-  bring(&Server::plans_, order.request, order.plan, [&](Bytes&) -> Result<std::uint64_t> {
-    PlanUses uses;
-    Status resolved;
-    {
-      const std::lock_guard lock(mutex_);
-      resolved = resolve_plan(order, uses);
-    }
-    auto made = resolved ? device_->make_plan(order.steps) : Result<PlanId>(std::move(resolved).error());
-    const std::lock_guard lock(mutex_);
-    if (made) plan_uses_[order.plan] = std::move(uses);
-    else release_all(uses);
-    return made;
-  });
-}
-
-void Server::run_plan(const RunOrder& order) {
-  const auto id = order.launch;
-  auto plan = [&]() -> Result<PlanId> {
-    const std::lock_guard lock(mutex_);
-    const auto found = plans_.find(order.plan);
-    if (found == plans_.end() || found->second.removal)
-      return Error(ErrorCode::not_found, "the plan is not on the device");
-    if (running_.contains(id)) return Error(ErrorCode::protocol_error, "a launch id that is in use");
-    ++found->second.uses;
-    running_[id].plan = order.plan;
-    return found->second.local;
-  }();
-  if (!plan) {
-    (void)send(DeviceFrame::launched, encode(LaunchedReport{id, std::move(plan).error()}));
-    return;
-  }
-  os::reach(os::Place::launch);
-  const auto local = device_->run_plan(*plan, order.stream, [this, id](Result<LaunchReport> report) {
-    launched(id, std::move(report));
-  });
-  const std::lock_guard lock(mutex_);
-  if (const auto it = running_.find(id); it != running_.end()) it->second.local = local;  // else it is done already
-}
-
 // Puts the device's ids of the events into the settings; `used`: the client's.
 Status Server::resolve_events(LaunchSettings& settings, std::vector<EventId>& used) {
   auto events = settings.wait;
@@ -460,8 +321,6 @@ void Server::done(std::uint64_t request, Status status, Bytes payload) {
   const auto sent = send(DeviceFrame::done, encode(DoneReport{request, std::move(status), std::move(payload)}));
   if (!sent) (void)send(DeviceFrame::done, encode(DoneReport{request, sent.error(), {}}));
 }
-
-}  // namespace
 
 int device_main(int argc, char** argv, const LocalDeviceFactory& factory) {
   if (::fcntl(device_descriptor, F_GETFD) < 0) {

@@ -31,8 +31,9 @@ FrameSender::~FrameSender() {
   thread_.join();
 }
 
-void FrameSender::send(const SharedSocket& socket, std::uint8_t kind, Bytes payload, UniqueFd fd, std::uint64_t mark) {
-  Item item{socket, kind, std::move(payload), std::move(fd), mark};
+void FrameSender::send(const SharedSocket& socket, std::uint8_t kind, Bytes payload, std::vector<UniqueFd> fds,
+                       std::uint64_t mark) {
+  Item item{socket, kind, std::move(payload), std::move(fds), mark};
   const std::lock_guard lock(mutex_);
   if (closing_) return;
   if (queue_.empty() && !sending_ && item.payload.size() <= small_bytes && has_room(socket->get())) {
@@ -55,8 +56,8 @@ bool FrameSender::stuck() {
 
 // False when the peer did not read; it is cut off then. A peer that is gone is noticed by who reads from it.
 bool FrameSender::send_now(const Item& item) {
-  const int number = item.fd.get();
-  const auto fds = item.fd ? std::span(&number, 1) : std::span<const int>();
+  std::vector<int> fds;
+  for (const auto& fd : item.fds) fds.push_back(fd.get());
   const auto sent = send_frame(item.socket->get(), item.kind, item.payload, fds, Deadline::after(send_limit));
   if (sent || sent.error().code == ErrorCode::device_lost) return true;
   ::shutdown(item.socket->get(), SHUT_RDWR);

@@ -7,6 +7,7 @@
 #include <memory>
 #include <mutex>
 #include <thread>
+#include <vector>
 
 #include "engine/base/bytes.hpp"
 #include "engine/base/fd.hpp"
@@ -23,7 +24,8 @@ class FrameSender {
   ~FrameSender();  // the sockets' peers are gone by then, or it waits for them
   FrameSender(const FrameSender&) = delete;
   // Never waits for the peer. `mark`: what take_back knows the frame by, 0 for nothing.
-  void send(const SharedSocket& socket, std::uint8_t kind, Bytes payload, UniqueFd fd = {}, std::uint64_t mark = 0);
+  void send(const SharedSocket& socket, std::uint8_t kind, Bytes payload, std::vector<UniqueFd> fds = {},
+            std::uint64_t mark = 0);
   // Whether the frame was not sent yet; then it never is.
   bool take_back(std::uint64_t mark);
   // Whether the peer did not read a frame within the limit: its socket is shut down. Says so once.
@@ -34,7 +36,7 @@ class FrameSender {
     SharedSocket socket;
     std::uint8_t kind = 0;
     Bytes payload;
-    UniqueFd fd;
+    std::vector<UniqueFd> fds;
     std::uint64_t mark = 0;
   };
   void serve();

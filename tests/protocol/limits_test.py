@@ -21,7 +21,8 @@ SETTINGS = {
     "connections_max": (3, {}), "requests_in_flight_max": (2, {"batch_max": 3}), "batch_max": (3, {}),
     "output_bytes_max": (65536, {}), "output_stall_ms_max": (100, {}), "fds_queued_max": (2, {}),
     "fds_unclaimed_ms_max": (100, {}), "fds_held_max": (2, {}), "buffers_max": (2, {}), "streams_max": (1, {}),
-    "events_max": (1, {}), "plans_max": (1, {}), "plan_launches_max": (2, {}), "buffer_bytes_max": (8192, {}), "compiles_queued_max": (1, {}),
+    "events_max": (1, {}), "plans_max": (1, {}), "plan_launches_max": (2, {}), "rings_max": (1, {}),
+    "buffer_bytes_max": (8192, {}), "compiles_queued_max": (1, {}),
 }
 FIXED = {"log_bytes_max": 65536, "text_bytes_max": 1 << 20}
 
@@ -218,6 +219,14 @@ class Limits(unittest.TestCase):
         answer = self.plan(3)
         self.told(answer, "invalid_argument", "/params/launches")
         self.expected(answer, "2")
+
+    def rings_max(self):
+        ring = self.connection.call("ring.create")["result"]["ring"]
+        self.told(self.connection.call("ring.create"), "resource_limit", "this connection has 1 rings")
+        self.assertIn("result", self.connection.call("ring.release", {"ring": ring}))
+        self.assertIn("result", self.connection.call("ring.create"))
+        for fd in self.connection.fds:
+            os.close(fd)
 
     def buffer_bytes_max(self):
         """Of all clients: the witness has 512 of them. More than that is never possible; a part of it later."""

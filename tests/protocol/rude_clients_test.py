@@ -116,6 +116,8 @@ REQUESTS = [
     ("plan.create", {"launches": [dict(WHOLE, args=BUFFERS), dict(COMPILED, args=BUFFERS)]}),
     ("plan.create", {"launches": [{"key": "0" * 64, "args": [{"buffer": 1}, 2], "symbols": {"S": 3}}], "device": "host"}),
     ("plan.run", {"plan": 1, "stream": 1}), ("plan.run", {"plan": 1}), ("plan.release", {"plan": 1}),
+    ("ring.create", {"device": "host", "slots": 4}), ("ring.attach", {"ring": 1, "plan": 1}),
+    ("ring.release", {"ring": 1}),
     ("device.list", {"device": "host"}), ("$/cancel", {"id": 1})]
 NOT_SENT = {"shutdown"}
 VALUES = [json.dumps(value) for value in (

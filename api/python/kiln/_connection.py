@@ -172,6 +172,10 @@ class Connection:
 
         return self._alone(work)
 
+    def hold(self, registration: Registration) -> None:
+        """To be given back; what made it has been asked for already."""
+        self._alone(lambda: self._registrations.add(registration))
+
     def share(self, registration: Registration) -> bool:
         """One user more; False when the memory is not (or no longer) registered here."""
 
@@ -230,11 +234,12 @@ class Connection:
                     self._let_go()
 
     def _next_dropped(self) -> Registration:
-        """Plans first: what they use cannot be given back before them."""
-        plans = [dropped for dropped in self._dropped if dropped.field == "plan"]
-        if plans:
-            self._dropped.remove(plans[0])
-            return plans[0]
+        """Rings, then plans: what they use cannot be given back before them."""
+        for field in ("ring", "plan"):
+            for dropped in self._dropped:
+                if dropped.field == field:
+                    self._dropped.remove(dropped)
+                    return dropped
         return self._dropped.pop()
 
     def _request(self, method: str, params: Dict[str, Any], fds: Sequence[int] = (),
@@ -296,8 +301,8 @@ class Connection:
             registration.id = answer["buffer"]
             return
         registration.id = 0
-        if registration.method in ("buffer.alloc", "event.export"):
-            return  # it was the card's own, and went with its process
+        if registration.method in ("buffer.alloc", "event.export", "ring.create"):
+            return  # it was the device's own, and went with its process
         try:
             answer, _ = self._exchange(registration.method, registration.params)
             registration.id = answer[registration.field]

@@ -11,7 +11,9 @@
 #include <utility>
 
 #include "engine/base/processor.hpp"
+#include "engine/device/host/arena.hpp"
 #include "engine/device/host/block_pool.hpp"
+#include "engine/device/host/host_order.hpp"
 #include "engine/device/launch_arguments.hpp"
 #include "engine/device/plan_chains.hpp"
 #include "engine/ir/target/target.hpp"
@@ -19,149 +21,12 @@
 namespace kiln::device::host {
 namespace {
 
-struct Buffer {
-  Mapping mapping;
-  std::uint8_t* data = nullptr;
-  std::uint64_t size = 0;
-  bool writable = false;
-};
-
-struct Kernel {
-  compile::Metadata metadata;
-  std::unique_ptr<LoadedObject> object;
-  LaunchSizesPtr sizes;  // null: each launch's own
-};
-
-struct Free {
-  void operator()(void* memory) const { std::free(memory); }
-};
-using Workspace = std::unique_ptr<void, Free>;
-
-// Of a grid that `countable` holds for.
-std::int64_t block_count(const std::vector<std::int64_t>& grid) {
-  std::int64_t count = 1;
-  for (const std::int64_t extent : grid) count *= extent;
-  return count;
-}
-
 // Whether the blocks can be numbered in 64 bits, whatever the order in which the extents are multiplied.
 bool countable(const std::vector<std::int64_t>& grid) {
   std::int64_t count = 1;
   return std::all_of(grid.begin(), grid.end(), [&](std::int64_t extent) {
     return extent >= 0 && !__builtin_mul_overflow(count, std::max<std::int64_t>(extent, 1), &count);
   });
-}
-
-// A launch whose arguments are known: what stays the same however often it runs.
-struct Step {
-  std::shared_ptr<const Kernel> kernel;
-  LaunchSizesPtr sizes;
-  std::vector<std::shared_ptr<const Buffer>> buffers;  // kept mapped
-  std::vector<Bytes> scalars;
-  std::vector<void*> arguments;  // the tensors', null for each workspace, then the symbols'
-};
-struct Steps {
-  std::vector<Step> list;      // one for a launch
-  std::size_t arena_bytes = 0; // the most that a block of theirs takes
-};
-using StepsPtr = std::shared_ptr<const Steps>;
-
-// A launch, or a plan's run, from submission to completion; its grids run one after the other.
-struct Order {
-  LaunchId id = 0;
-  std::uint64_t stream = 0;
-  StepsPtr steps;
-  bool is_plan = false;
-  std::size_t step = 0, grid = 0;      // what runs
-  bool entered = false;                // the step has its arguments
-  bool passed = false;                 // `grid` is the next one already, not the one that has ended
-  std::vector<Workspace> workspaces;   // of the step
-  std::vector<void*> arguments;
-  Status failure;
-  LaunchReport report;
-  std::atomic<std::uint8_t> cancelled{0};
-  std::chrono::steady_clock::time_point submitted;
-  LaunchDone done;
-
-  [[nodiscard]] bool over() const { return step == steps->list.size(); }
-  [[nodiscard]] const Step& now() const { return steps->list[step]; }
-  [[nodiscard]] const std::vector<std::int64_t>& blocks() const { return now().sizes->grids[grid]; }
-  // Goes on to the next grid that has blocks, through as many steps as that takes.
-  Status find_grid();
-  // Runs the block with this number of the grid.
-  bool run_block(std::int64_t block, std::uint8_t* arena);
-  // Runs the grid, of one block, and such that follow, for a while: they need not go through the pool one by one.
-  bool run_small_grids(std::uint8_t* arena);
-
- private:
-  Status enter_step();
-  void leave_step();
-};
-
-// Zeros, whatever the program asks for: a launch sees nothing that another one has left. Large ones cost nothing until
-// they are touched.
-Status Order::enter_step() {
-  constexpr std::size_t align = 64;
-  arguments = now().arguments;
-  std::size_t place = now().sizes->tensors.size();
-  for (const auto& info : now().kernel->metadata.workspaces) {
-    Workspace memory(std::calloc(static_cast<std::size_t>(info.bytes) + align, 1));
-    if (memory == nullptr)
-      return Error(ErrorCode::out_of_memory, "no memory for the launch's workspace " + info.name + " of " +
-                                                 std::to_string(info.bytes) + " bytes");
-    const auto address = reinterpret_cast<std::uintptr_t>(memory.get());
-    arguments[place++] = reinterpret_cast<void*>((address + align - 1) / align * align);
-    workspaces.push_back(std::move(memory));
-  }
-  entered = true;
-  return ok();
-}
-
-// What prints and asserts have left is kept.
-void Order::leave_step() {
-  if (const int which = now().kernel->metadata.records; which >= 0) {
-    const auto* const first =
-        static_cast<const std::uint8_t*>(arguments[now().sizes->tensors.size() + static_cast<std::size_t>(which)]);
-    report.steps.push_back({step, {first, first + bound::records_words * 8}});
-  }
-  workspaces.clear();
-  entered = false;
-  grid = 0;
-  ++step;
-}
-
-Status Order::find_grid() {
-  for (; !over(); leave_step()) {
-    if (!entered) KILN_CHECK(enter_step());
-    const auto grids = now().kernel->metadata.launches.size();
-    while (grid < grids && block_count(blocks()) == 0) ++grid;
-    if (grid < grids) return ok();
-  }
-  return ok();
-}
-
-bool Order::run_block(std::int64_t block, std::uint8_t* arena) {
-  if (cancelled.load(std::memory_order_relaxed) != 0) return false;
-  const auto* cancel = reinterpret_cast<const volatile std::uint8_t*>(&cancelled);
-  const auto x = blocks()[0], y = blocks()[1];
-  const auto place = bound::block_at(now().kernel->metadata.launches[grid].order, x, y, block % (x * y));
-  const auto function = now().kernel->object->function(grid);
-  return function(arguments.data(), arena, place.x, place.y, block / (x * y), cancel) == 0;
-}
-
-bool Order::run_small_grids(std::uint8_t* arena) {
-  constexpr auto while_others_wait = std::chrono::microseconds(100);
-  const auto until = std::chrono::steady_clock::now() + while_others_wait;
-  do {
-    if (!run_block(0, arena)) return false;
-    ++grid;
-    failure = find_grid();
-    passed = true;
-    if (!failure || over() || block_count(blocks()) != 1) return true;
-    passed = false;
-  } while (std::chrono::steady_clock::now() < until);
-  passed = true;
-  return true;
 }
 
 class HostDevice : public Device {
@@ -173,7 +38,7 @@ class HostDevice : public Device {
     const std::lock_guard lock(mutex_);
     for (auto& [stream, queue] : streams_) {
       for (auto& order : queue)
-        order->cancelled.store(1);  // else the pool would wait for a block that may run for hours
+        order->cancelled->store(1);  // else the pool would wait for a block that may run for hours
     }
   }
   Result<DeviceInfo> info() override;
@@ -187,6 +52,7 @@ class HostDevice : public Device {
   Result<PlanId> make_plan(const std::vector<PlanStep>& steps) override;
   LaunchId run_plan(PlanId plan, std::uint64_t stream, LaunchDone done) override;
   Status drop_plan(PlanId plan) override;
+  std::optional<Result<LaunchReport>> run_small_plan(PlanId plan, std::atomic<std::uint8_t>& stop) override;
   void cancel(LaunchId launch) override;
 
  private:
@@ -317,6 +183,7 @@ Status HostDevice::add_step(Steps& steps, KernelId kernel, std::vector<LaunchArg
   }
   for (const auto& launch : step.kernel->metadata.launches)
     steps.arena_bytes = std::max(steps.arena_bytes, static_cast<std::size_t>(launch.lds_bytes));
+  for (const auto& grid : step.sizes->grids) steps.small = steps.small && block_count(grid) <= 1;
   steps.list.push_back(std::move(step));
   return ok();
 }
@@ -368,6 +235,30 @@ Status HostDevice::drop_plan(PlanId plan) {
   return {};
 }
 
+std::optional<Result<LaunchReport>> HostDevice::run_small_plan(PlanId plan, std::atomic<std::uint8_t>& stop) {
+  thread_local Arena thread_arena;
+  const auto began = std::chrono::steady_clock::now();
+  Order order(stop);
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = plans_.find(plan);
+    if (found == plans_.end()) return Error(ErrorCode::not_found, "no such plan on the host device");
+    if (!found->second->small) return std::nullopt;
+    order.steps = found->second;
+  }
+  const auto arena = thread_arena.reserve(order.steps->arena_bytes);
+  if (!arena) return Error(ErrorCode::out_of_memory, "no memory for a block's tiles", true);
+  auto status = order.find_grid();
+  while (status && !order.over()) {
+    if (!order.run_small_grids(*arena)) return Error(ErrorCode::cancelled, "the launch was cancelled");
+    status = std::exchange(order.failure, {});
+  }
+  if (!status) return std::move(status).error().with(step_of_plan(order.step));
+  order.report.duration_ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - began).count();
+  return std::move(order.report);
+}
+
 LaunchId HostDevice::submit(std::unique_lock<std::mutex> lock, std::uint64_t stream, Result<StepsPtr> steps,
                             bool is_plan, const std::function<void()>& enqueued, LaunchDone done) {
   const LaunchId id = next_id_++;
@@ -394,7 +285,7 @@ LaunchId HostDevice::submit(std::unique_lock<std::mutex> lock, std::uint64_t str
 
 void HostDevice::begin_grid(const OrderPtr& order) {
   if (auto status = order->find_grid(); !status) return complete(order, std::move(status));
-  if (order->over() || order->cancelled.load() != 0) return complete(order, {});
+  if (order->over() || order->cancelled->load() != 0) return complete(order, {});
   Grid grid;
   grid.launch = order->id;
   grid.count = block_count(order->blocks());
@@ -407,7 +298,7 @@ void HostDevice::begin_grid(const OrderPtr& order) {
   }
   grid.finished = [this, order](Status status) { grid_finished(order, std::move(status)); };
   pool_.submit(std::move(grid));
-  if (order->cancelled.load() != 0) withdraw(order);  // whoever cancelled it may have come before it was there
+  if (order->cancelled->load() != 0) withdraw(order);  // whoever cancelled it may have come before it was there
 }
 
 // Completes a cancelled launch whose grid waits for a thread.
@@ -417,7 +308,7 @@ void HostDevice::withdraw(const OrderPtr& order) {
 
 void HostDevice::grid_finished(const OrderPtr& order, Status status) {
   if (status) status = std::exchange(order->failure, {});
-  if (!status || order->cancelled.load() != 0) return complete(order, std::move(status));
+  if (!status || order->cancelled->load() != 0) return complete(order, std::move(status));
   if (!std::exchange(order->passed, false)) ++order->grid;
   begin_grid(order);
 }
@@ -447,7 +338,7 @@ void HostDevice::complete(const OrderPtr& order, Status status) {
     auto error = std::move(status).error();
     if (order->is_plan) error.context.push_back(step_of_plan(order->step));
     order->done(std::move(error));
-  } else if (order->cancelled.load() != 0) {
+  } else if (order->cancelled->load() != 0) {
     order->done(Error(ErrorCode::cancelled, "the launch was cancelled"));
   } else {
     order->done(std::move(report));
@@ -463,7 +354,7 @@ void HostDevice::cancel(LaunchId launch) {
       const auto found =
           std::find_if(queue.begin(), queue.end(), [&](const auto& order) { return order->id == launch; });
       if (found == queue.end()) continue;
-      (*found)->cancelled.store(1);
+      (*found)->cancelled->store(1);
       if (found == queue.begin()) {  // its blocks see the flag, if any runs
         first = *found;
         break;

@@ -26,13 +26,15 @@ TEST(FrameSender, KeepsTheOrderAndWaitsForNobody) {
   FrameSender sender;
   sender.send(pair.ours, 1, {1});
   sender.send(pair.ours, 2, Bytes(large, 7));
-  sender.send(pair.ours, 3, {3}, UniqueFd(::dup(0)));
+  std::vector<UniqueFd> fds;
+  for (int i = 0; i < 2; ++i) fds.emplace_back(::dup(0));
+  sender.send(pair.ours, 3, {3}, std::move(fds));
   sender.send(pair.ours, 4, Bytes(100 << 10, 4));
   for (std::uint8_t kind = 1; kind <= 4; ++kind) {  // nobody read before
     const auto frame = receive_frame(pair.theirs.get());
     ASSERT_TRUE(frame) << to_text(frame.error());
     EXPECT_EQ(frame->kind, kind);
-    EXPECT_EQ(frame->fds.size(), kind == 3 ? 1u : 0u);
+    EXPECT_EQ(frame->fds.size(), kind == 3 ? 2u : 0u);
     EXPECT_TRUE(kind != 2 || frame->payload == Bytes(large, 7));
   }
 }

@@ -453,6 +453,7 @@ std::vector<Sent> everything() {
   report.steps = {{1, {2, 3}}, {4, {}}};
   const PlanOrder plan{1, 2, {{3, {{4, 5, 6, {7}}, {}}}, {8, {}}}};
   return {sent("plan", plan, decode_plan), sent("run", RunOrder{1, 2, 3}, decode_run),
+          sent("ring", RingOrder{1, 2, 3, 4}, decode_ring), sent("attach", AttachOrder{1, 2, 3, 4}, decode_attach),
           sent("launch", launch, decode_launch), sent("load", LoadOrder{1, 2, {3}, {4, 5}}, decode_load),
           sent("map", MapOrder{1, 2, 3, 4, true, true}, decode_map), sent("memory", MemoryOrder{1, 2, 3, 4, handle}, decode_memory),
           sent("read", ReadOrder{1, 2, 3, 4}, decode_read), sent("event", EventOrder{1, 2, handle}, decode_event),
