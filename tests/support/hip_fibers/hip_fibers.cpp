@@ -53,8 +53,9 @@ struct ByteState {
 
 class Block {
  public:
-  Block(const kernel::Launch& launch, const std::vector<std::span<std::uint8_t>>& arguments, std::uint64_t seed)
-      : launch_(launch), arguments_(arguments), random_(seed) {
+  Block(const kernel::Launch& launch, const target::Target& target,
+        const std::vector<std::span<std::uint8_t>>& arguments, std::uint64_t seed)
+      : launch_(launch), target_(target), arguments_(arguments), random_(seed) {
     for (int i = 0; i < launch.threads; ++i) lanes_.push_back(std::make_unique<Lane>());
     for (int i = 0; i < launch.threads; ++i) lanes_[i]->thread = i;
   }
@@ -87,6 +88,7 @@ class Block {
   }
 
   const kernel::Launch& launch_;
+  const target::Target& target_;
   const std::vector<std::span<std::uint8_t>>& arguments_;
   std::mt19937_64 random_;
   std::vector<std::unique_ptr<Lane>> lanes_;
@@ -169,7 +171,7 @@ void Block::meet(std::vector<Lane*>& lanes) {
   if (first.waits == Waits::matrix) {
     std::vector<MatrixLane> operands;
     for (const Lane* lane : lanes) operands.push_back(lane->matrix);
-    if (!run_matrix(first.matrix_name, operands))
+    if (!run_matrix(first.matrix_name, operands, target_.full.starts_with("gfx942")))
       error_ = std::string("no such matrix instruction: ") + first.matrix_name;
   }
 }
@@ -330,7 +332,7 @@ Status HipModule::run(const std::vector<std::span<std::uint8_t>>& arguments, std
   for (const auto& launch : program_->launches) {
     const auto call = reinterpret_cast<void (*)(void**)>(dlsym(library_, ("call_" + launch.symbol).c_str()));
     if (call == nullptr) return Error(ErrorCode::not_found, "no kernel " + launch.symbol);
-    Block block(launch, arguments, seed);
+    Block block(launch, *target_, arguments, seed);
     KILN_TRY(const auto grid, bound::grid_at(launch.grid, 0, symbols));
     for (std::int64_t z = 0; z < grid[2]; ++z) {
       for (std::int64_t y = 0; y < grid[1]; ++y) {

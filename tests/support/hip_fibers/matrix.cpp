@@ -4,12 +4,13 @@
 #include <cstdio>
 #include <cstring>
 
+#include "engine/base/float8.hpp"
 #include "engine/base/half.hpp"
 
 namespace kiln::test {
 namespace {
 
-enum class Element { f16, bf16, f32, i8 };
+enum class Element { f16, bf16, f32, i8, fp8, bf8 };
 
 struct Shape {
   int rows = 0, k = 0;      // rows == columns in all of them
@@ -17,7 +18,7 @@ struct Shape {
   bool wmma = false;
 };
 
-// "mfma_f32_32x32x8f16", "mfma_i32_16x16x32_i8", "wmma_f32_16x16x16_bf16_w32"
+// "mfma_f32_32x32x8f16", "mfma_i32_16x16x32_i8", "mfma_f32_16x16x32_fp8_fp8", "wmma_f32_16x16x16_bf16_w32"
 bool parse(const std::string& name, Shape& shape) {
   shape.wmma = name.starts_with("wmma_");
   if (!shape.wmma && !name.starts_with("mfma_")) return false;
@@ -26,6 +27,8 @@ bool parse(const std::string& name, Shape& shape) {
     return false;
   const std::string rest = name.substr(9 + used);
   if (rest.find("bf16") != std::string::npos) shape.element = Element::bf16;
+  else if (rest == "_fp8_fp8") shape.element = Element::fp8;
+  else if (rest == "_bf8_bf8") shape.element = Element::bf8;
   else if (rest.find("f16") != std::string::npos) shape.element = Element::f16;
   else if (rest.find("f32") != std::string::npos) shape.element = Element::f32;
   else if (rest.find("i8") != std::string::npos || rest.find("iu8") != std::string::npos) shape.element = Element::i8;
@@ -33,8 +36,11 @@ bool parse(const std::string& name, Shape& shape) {
   return true;
 }
 
-double element_at(const void* registers, int index, Element element) {
+double element_at(const void* registers, int index, Element element, bool fnuz) {
+  const auto byte = [&] { return static_cast<const std::uint8_t*>(registers)[index]; };
   switch (element) {
+    case Element::fp8: return f8_to_f32(fnuz ? e4m3fnuz : e4m3fn, byte());
+    case Element::bf8: return f8_to_f32(fnuz ? e5m2fnuz : e5m2, byte());
     case Element::i8: return static_cast<const std::int8_t*>(registers)[index];
     case Element::f32: return static_cast<const float*>(registers)[index];
     default: break;
@@ -46,7 +52,7 @@ double element_at(const void* registers, int index, Element element) {
 
 }  // namespace
 
-bool run_matrix(const std::string& name, const std::vector<MatrixLane>& lanes) {
+bool run_matrix(const std::string& name, const std::vector<MatrixLane>& lanes, bool fnuz) {
   Shape shape;
   if (!parse(name, shape)) return false;
   const int n = shape.rows, k = shape.k, count = static_cast<int>(lanes.size());
@@ -55,8 +61,8 @@ bool run_matrix(const std::string& name, const std::vector<MatrixLane>& lanes) {
   for (int lane = 0; lane < count; ++lane) {
     for (int e = 0; e < held; ++e) {
       const int at_k = shape.wmma ? e : lane / n * held + e;
-      a[lane % n * k + at_k] = element_at(lanes[lane].a, e, shape.element);
-      b[lane % n * k + at_k] = element_at(lanes[lane].b, e, shape.element);
+      a[lane % n * k + at_k] = element_at(lanes[lane].a, e, shape.element, fnuz);
+      b[lane % n * k + at_k] = element_at(lanes[lane].b, e, shape.element, fnuz);
     }
   }
   const int results = n * n / count;
