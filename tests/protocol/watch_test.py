@@ -56,7 +56,7 @@ class Connections(WatchCase):
         self.assertEqual(len(own), 1)
 
         text = service.kiln("ps", check=0).stdout
-        self.assertRegex(text, r"c%d +%d +\S+ .* 4 +2 +8 KiB +1 +1\n" % (mine["connection"], os.getpid()))
+        self.assertRegex(text, r"c%d +%d +\S+ .* 4 +2 +8 KiB +1 +0 +1\n" % (mine["connection"], os.getpid()))
         self.assertRegex(text, r"%s +%d +kernel.launch +%s .* working" % (running["request"], os.getpid(), key[:12]))
         self.assertNotIn("engine.connections", text)
         worker.send({"jsonrpc": "2.0", "method": "$/cancel", "params": {"id": "mine"}})

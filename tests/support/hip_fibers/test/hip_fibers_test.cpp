@@ -4,6 +4,7 @@
 #include <cstring>
 #include <random>
 
+#include "engine/base/float8.hpp"
 #include "engine/ir/target/target.hpp"
 #include "tests/support/hip_fibers/hip_fibers.hpp"
 #include "tests/support/hip_fibers/matrix.hpp"
