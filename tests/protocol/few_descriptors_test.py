@@ -186,7 +186,7 @@ class FewDescriptors(unittest.TestCase):
         scarce.leave(0)
         late = scarce.service.connect()
         self.assertIsNone(late.line())
-        self.assertIn("connection refused: out of file descriptors", scarce.service.log())
+        until(lambda: "connection refused: out of file descriptors" in scarce.service.log(), what="the reason in the log")
         late.close()
         scarce.other.close()
         self.assertEqual(scarce.client.call("ping")["result"], {})

@@ -122,7 +122,7 @@ class Limits(unittest.TestCase):
         others.append(self.service.connect())
         self.told(others[1].answer(), "busy", "3 connections are open", True)
         self.assertIsNone(others[1].line())
-        self.assertIn("connections are refused: 3 are open", self.service.log())
+        until(lambda: "connections are refused: 3 are open" in self.service.log(), what="the reason in the log")
         for other in others:
             other.close()
         self.lives_on()
