@@ -88,7 +88,9 @@ TEST_F(SessionTest, WaitsForWhoHoldsTheKeyAndSaysSo) {
     if (stage.starts_with("waiting for") && !told.exchange(true)) waiting.set_value(stage);
   };
   auto result = start(*session, request);
-  EXPECT_NE(waiting.get_future().get().find(key.hex()), std::string::npos);
+  const auto said = waiting.get_future().get();
+  const auto who = "waiting for an earlier compile of this process, which has held the compile of " + key.hex() + " for ";
+  EXPECT_TRUE(said.starts_with(who) && said.ends_with(" ms")) << said;
   EXPECT_EQ(session->stats().pool.compiles, 0u);
   held->reset();
   EXPECT_EQ(result.get()->origin, "compiled");
