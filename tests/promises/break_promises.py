@@ -18,6 +18,12 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 from breaks import BREAKS
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+
+
+class Unusable(Exception):
+    """A break that says nothing: it does not apply or compile, or its test does not pass without it."""
+
+
 # A unit test's folder is its program's name; scripts need all programs.
 PROGRAMS = ["programs"]
 PYTHON = "/usr/bin/python3"  # the one that the tests' packages are of
@@ -38,18 +44,16 @@ class Tree:
     def head():
         return subprocess.run(["git", "-C", ROOT, "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
 
-    def edit(self, edits):
-        """What was there before, by file."""
-        before = {}
+    def edit(self, edits, before):
+        """`before` receives what was there, by file."""
         for name, old, new in edits:
             path = os.path.join(self.folder, name)
             with open(path, encoding="utf-8") as file:
                 text = file.read()
             before.setdefault(path, text)
             if text.count(old) != 1:
-                raise SystemExit("%s: the text to break is there %d times:\n%s" % (name, text.count(old), old))
+                raise Unusable("%s: the text to break is there %d times:\n%s" % (name, text.count(old), old))
             self.write(path, text.replace(old, new))
-        return before
 
     @staticmethod
     def write(path, text):
@@ -59,7 +63,7 @@ class Tree:
     def make(self, targets):
         done = subprocess.run(["ninja", "-C", self.build, *targets], capture_output=True, text=True)
         if done.returncode != 0:
-            raise SystemExit("the break does not compile:\n" + done.stdout[-4000:])
+            raise Unusable("the break does not compile:\n" + done.stdout[-4000:])
 
     def unit_program(self, test):
         suite, name = test.split(".")
@@ -67,7 +71,7 @@ class Tree:
             with open(path, encoding="utf-8") as file:
                 if re.search(r"^TEST(_F|_P)?\(%s,\s*%s\)" % (suite, name), file.read(), re.M):
                     return "tests/unit_" + os.path.basename(os.path.dirname(path))
-        raise SystemExit("no test %s" % test)
+        raise Unusable("no test %s" % test)
 
     def targets(self, tests):
         found = set()
@@ -90,7 +94,7 @@ class Tree:
             return False  # broken, and it shows
         skipped = "[  SKIPPED ]" in done.stdout or re.search(r"OK \(skipped=", done.stderr)
         if skipped:
-            raise SystemExit("%s is skipped here" % test)
+            raise Unusable("%s is skipped here" % test)
         return done.returncode == 0
 
 
@@ -99,9 +103,10 @@ def try_break(tree, broken):
     tree.make(tree.targets(broken.tests))
     sick = [test for test in broken.tests if not tree.passes(test)]
     if sick:
-        raise SystemExit("before anything is broken, these fail: " + ", ".join(sick))
-    before = tree.edit(broken.edits)
+        raise Unusable("before anything is broken, these fail: " + ", ".join(sick))
+    before = {}
     try:
+        tree.edit(broken.edits, before)
         tree.make(tree.targets(broken.tests))
         return [test for test in broken.tests if tree.passes(test)]
     finally:
@@ -120,7 +125,11 @@ def main():
     try:
         tree = Tree(folder)
         for number, broken in enumerate(chosen, 1):
-            deaf = try_break(tree, broken)
+            try:
+                deaf = try_break(tree, broken)
+            except Unusable as error:
+                deaf = broken.tests
+                print(error, flush=True)
             unnoticed += len(deaf)
             for test in broken.tests:
                 print("%d/%d  %-45s %-8s %s" % (number, len(chosen), broken.promise[:45], "UNHEARD" if test in deaf else "noticed", test), flush=True)
