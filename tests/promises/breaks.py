@@ -15,6 +15,10 @@ IDENTITIES, SERVER = "engine/jit/compiler_identities.cpp", "api/server/server.cp
 
 # Everybody holds the lock of a key at the same time.
 SHARED_LOCK = (LOCKS, "auto range = range_at(offset, F_WRLCK);\n  if (os::set_ofd_lock(", "auto range = range_at(offset, F_RDLCK);\n  if (os::set_ofd_lock(")
+# Keys of all compilers are the same; the longest compile begins last; a damaged entry passes.
+ANY_COMPILER = (KEY, '{"compiler", "", inputs.compiler},', '{"compiler", "", Digest{}},')
+LONGEST_LAST = ("api/service/kernel_methods.cpp", "return a.expected > b.expected;", "return a.expected < b.expected;")
+ANY_CHECKSUM = (ENTRY, "if (word_at(bytes, covered.size()) != checksum64(covered))", "if (checksum64(covered) == 0)")
 
 BREAKS = [
     # ---- many processes ----
@@ -41,7 +45,7 @@ BREAKS = [
           [(STORE, "    state_->locked(lock.error().message);\n    return std::unique_ptr<jit::CompileLock>(new NoLock);",
             "    state_->locked(lock.error().message);\n    return std::move(lock).error();")]),
     Break("many kernels compile in parallel", ["ServiceCalls.PreparesTheLongestFirst"],
-          [("api/service/kernel_methods.cpp", "return a.expected > b.expected;", "return a.expected < b.expected;")]),
+          [LONGEST_LAST]),
     Break("processes that are killed anywhere", ["soak/kills.py"],
           [(FOLDER, "if (folder->writable()) folder->remove_leftovers();", "if (folder->writable()) folder->prune_quarantine();")]),
     # ---- damage ----
@@ -50,7 +54,7 @@ BREAKS = [
     Break("metadata lies inside", ["Entry.round_trip_of_all_sizes"],
           [(ENTRY, "entry.metadata.assign(metadata.begin(), metadata.end());", "entry.metadata.assign(metadata.begin(), metadata.begin());")]),
     Break("a damaged entry is a miss", ["Entry.every_flipped_bit_is_a_defect", "Entry.every_cut_and_every_tail_is_a_defect"],
-          [(ENTRY, "if (word_at(bytes, covered.size()) != checksum64(covered))", "if (checksum64(covered) == 0)"),
+          [ANY_CHECKSUM,
            (ENTRY, "if (metadata_bytes + object_bytes < room)", "if (room == ~std::uint64_t(0))")]),
     Break("a damaged entry is a miss", ["DiskStoreTest.damaged_files_are_misses_and_go_to_quarantine"],
           [(STORE, "if (folder.quarantine_entry(key, (*file)->status))", "if (key.digest.empty())")]),
@@ -79,7 +83,7 @@ BREAKS = [
             "  auto bytes = read_all((*file)->fd.get(), entry_file_bytes_max);")]),
     # ---- keys ----
     Break("target, features, compiler", ["Key.EveryPartCounts", "SessionTest.AnotherCompilerIsAnotherKey"],
-          [(KEY, '{"compiler", "", inputs.compiler},', '{"compiler", "", Digest{}},')]),
+          [ANY_COMPILER]),
     Break("target, features, compiler", ["HashFolder.OverNamesAndContents"], [(KEY, "    w.string(name);\n", "")]),
     Break("names of arguments are not", ["Key.NamesOfArgumentsDoNot", "SessionTest.NamesOfArgumentsAreTheRequests"],
           [(KEY, "bound::encode(inputs.program, false)", "bound::encode(inputs.program, true)")]),
@@ -100,7 +104,7 @@ BREAKS = [
     Break("a cache that is there", ["SessionTest.WithoutACompilerWhatIsCachedIsServed"],
           [(IDENTITIES, "      absent.digests.push_back(digest);\n", "")]),
     Break("compiling ahead", ["ServiceCalls.PreparesTheLongestFirst"],
-          [("api/service/kernel_methods.cpp", "return a.expected > b.expected;", "return a.expected < b.expected;")]),
+          [LONGEST_LAST]),
     Break("compiling ahead", ["commands_test.Commands.test_kernels_to_prepare"],
           [("api/cli/prepare_commands.cpp", '  entry["mistakes"] = std::move(places);\n', '  entry["mistakes"] = Json::array();\n')]),
     Break("kernels that came as one file", ["bundle_test.AnotherMachine.test_without_a_compiler_the_first_request_is_a_hit"],
@@ -114,7 +118,7 @@ BREAKS = [
     Break("an image ships its kernels", ["LayersTest.nothing_in_a_layer_is_changed"],
           [(LAYERS, "DiskStore::open_read_only(options)", "DiskStore::open(options)")]),
     Break("kernels of another compiler", ["layers_test.Served.test_where_another_compiler_works_a_layer_is_missed"],
-          [(KEY, '{"compiler", "", inputs.compiler},', '{"compiler", "", Digest{}},')]),
+          [ANY_COMPILER]),
     Break("two machines with one tier", ["RemoteTierTest.TheSecondMachineCompilesNothing", "tier_test.TwoMachines.test_http",
                                          "tier_test.TwoMachines.test_redis"],
           [(FLIGHTS, "  if (tier_) tier_->put(kernel->stored);\n", "")]),
@@ -136,7 +140,7 @@ BREAKS = [
           [(SEALED, "if (!trust.vouches_for(bytes, mac))", "if (mac.empty())")]),
     Break("nothing comes from a remote tier", ["SealedEntryTest.no_other_bytes_are_taken"],
           [(SEALED, "if (!trust.vouches_for(bytes, mac))", "if (mac.empty())"),
-           (ENTRY, "if (word_at(bytes, covered.size()) != checksum64(covered))", "if (checksum64(covered) == 0)")]),
+           ANY_CHECKSUM]),
     Break("a tier that nothing vouches for", ["tier_test.Settings.test_a_tier_that_nothing_vouches_for_is_refused"],
           [("cache/tiers/tier.cpp", "if (!options.key.is_set() && !options.trusted)", "if (!options.key.is_set() && options.url.empty())")]),
     Break("a tier that nothing vouches for", ["tier_test.TwoMachines.test_redis_with_a_password"],
@@ -154,7 +158,7 @@ BREAKS = [
           [("cache/trusted_folder.cpp", "if (parent.st_mode & S_IWOTH)", "if (parent.st_mode == 0)")]),
     Break("a damaged or hostile bundle", ["BundleTest.flipped_bits_give_no_wrong_entry", "bundle_test.HostileFiles.test_flipped_bits"],
           [(BUNDLE, 'if (sha256(bytes) != at->sha256) return', "if (bytes.empty()) return"),
-           (ENTRY, "if (word_at(bytes, covered.size()) != checksum64(covered))", "if (checksum64(covered) == 0)")]),
+           ANY_CHECKSUM]),
     Break("a damaged or hostile bundle", ["BundleTest.an_index_that_was_made_wrong_on_purpose_is_refused"],
           [(BUNDLE, "if (record.offset != end || record.size > index_offset - end ||", "if (record.size > index_offset ||")]),
     Break("an object that no compiler", ["ObjectLoader.TakesOnlyWhatTheCompilerMakes", "bundle_test.HostileFiles.test_objects_that_no_compiler_of_ours_makes"],

@@ -6,8 +6,8 @@ import os
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "support"))
-from service import Service
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+from language_test import LanguageCase
 
 import numpy
 
@@ -83,19 +83,11 @@ def through_eight_bits(X, Y):
     Y[i * 256 : (i + 1) * 256] = X[i * 256 : (i + 1) * 256].to(tl.float8e4nv).to(tl.float32)
 
 
-class Float8(unittest.TestCase):
+class Float8(LanguageCase):
     @classmethod
     def setUpClass(cls):
-        cls.service = Service()
-        cls.client = cls.service.client()
-        tl.use_client(cls.client)
+        super().setUpClass()
         cls.random = numpy.random.default_rng(5)
-
-    @classmethod
-    def tearDownClass(cls):
-        tl.use_client(None)
-        cls.client.close()
-        cls.service.__exit__()
 
     def run_on(self, target, program, inputs, outputs, **bindings):
         """What the program writes, in the order of `outputs`: shapes and types by name."""

@@ -1,6 +1,7 @@
 #include "cache/bundle.hpp"
 
 #include "cache/memory_store.hpp"
+#include "tests/support/page_example.hpp"
 #include "tests/unit/cache/cache_test.hpp"
 
 namespace kiln::cache {
@@ -88,15 +89,7 @@ TEST_F(BundleTest, what_is_written_is_read) {
 }
 
 TEST_F(BundleTest, the_documents_example) {
-  const auto page = read_file(KILN_SOURCE_DIR "/cache/ENTRY.md");
-  ASSERT_TRUE(page);
-  std::string all(text(*page));
-  all.erase(0, all.find("## Bundle\n"));
-  const auto begin = all.find("```hex\n");
-  ASSERT_NE(begin, std::string::npos);
-  std::string digits = all.substr(begin + 7, all.find("```", begin + 7) - begin - 7);
-  std::erase_if(digits, [](char c) { return c == ' ' || c == '\n'; });
-  const auto example = from_hex(digits);
+  const auto example = test::page_example(KILN_SOURCE_DIR "/cache/ENTRY.md", "## Bundle");
   ASSERT_TRUE(example);
   const auto trust = key_of_content("0123456789abcdef");
   {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "engine/base/fd.hpp"
+#include "tests/support/page_example.hpp"
 #include "tests/unit/cache/cache_test.hpp"
 
 namespace kiln::cache {
@@ -25,14 +26,7 @@ TEST(Entry, round_trip_of_all_sizes) {
 
 // The example of the normative page is an entry as we write it.
 TEST(Entry, the_documents_example) {
-  const auto page = read_file(KILN_SOURCE_DIR "/cache/ENTRY.md");
-  ASSERT_TRUE(page);
-  const std::string all(text(*page));
-  const auto begin = all.find("```hex\n");
-  ASSERT_NE(begin, std::string::npos);
-  std::string digits = all.substr(begin + 7, all.find("```", begin + 7) - begin - 7);
-  std::erase_if(digits, [](char c) { return c == ' ' || c == '\n'; });
-  const auto example = from_hex(digits);
+  const auto example = test::page_example(KILN_SOURCE_DIR "/cache/ENTRY.md", "");
   ASSERT_TRUE(example);
   const jit::Key key{sha256(view("example"))};
   EXPECT_TRUE(*example == encode_entry(key, view("meta"), view("object")));

@@ -6,6 +6,7 @@
 
 #include "engine/base/fd.hpp"
 #include "engine/compile/worker_protocol.hpp"
+#include "tests/support/page_example.hpp"
 
 namespace kiln::compile {
 namespace {
@@ -65,15 +66,7 @@ TEST(Metadata, ReadsBackWhatItWrote) {
 
 // The example of the normative page of entries is what is written.
 TEST(Metadata, TheDocumentsExample) {
-  const auto page = read_file(KILN_SOURCE_DIR "/cache/ENTRY.md");
-  ASSERT_TRUE(page);
-  std::string all(text(*page));
-  all.erase(0, all.find("## Metadata\n"));
-  const auto begin = all.find("```hex\n");
-  ASSERT_NE(begin, std::string::npos);
-  std::string digits = all.substr(begin + 7, all.find("```", begin + 7) - begin - 7);
-  std::erase_if(digits, [](char c) { return c == ' ' || c == '\n'; });
-  const auto example = from_hex(digits);
+  const auto example = test::page_example(KILN_SOURCE_DIR "/cache/ENTRY.md", "## Metadata");
   ASSERT_TRUE(example);
   Metadata m;
   m.program = "p", m.target = "host", m.compiler = "c", m.kernel_program = "k", m.source = "t", m.compile_ms = 1.5;
