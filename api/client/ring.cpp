@@ -6,23 +6,11 @@
 #include <chrono>
 
 #include "engine/base/os.hpp"
+#include "engine/base/ring_wait.hpp"
 
 namespace kiln::client {
 
 using protocol::Json;
-
-namespace {
-
-constexpr auto awake = std::chrono::microseconds(50);
-constexpr int looks_a_clock = 8;
-
-void pause_a_little() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
-
-}  // namespace
 
 Result<std::unique_ptr<Ring>> Ring::create(Client& client, const std::string& device, std::uint32_t slots) {
   std::unique_ptr<Ring> ring(new Ring(client));
@@ -82,8 +70,8 @@ Completion Ring::take() {
 
 bool Ring::wait_for_completion() {
   const auto there = [&] { return memory_->load(RingWord::completed) != read_; };
-  for (const auto until = std::chrono::steady_clock::now() + awake;;) {
-    for (int i = 0; i < looks_a_clock; ++i) {
+  for (const auto until = std::chrono::steady_clock::now() + ring_awake;;) {
+    for (int i = 0; i < ring_looks_a_clock; ++i) {
       if (there()) return true;
       pause_a_little();
     }

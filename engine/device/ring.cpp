@@ -9,19 +9,12 @@
 #include <optional>
 
 #include "engine/base/os.hpp"
+#include "engine/base/ring_wait.hpp"
 
 namespace kiln::device {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto awake = std::chrono::microseconds(50);   // behind the last submission
-constexpr int looks_a_clock = 8;
-
-void pause_a_little() {
-#if defined(__x86_64__)
-  __builtin_ia32_pause();
-#endif
-}
 
 RunStatus status_of(ErrorCode code) {
   switch (code) {
@@ -59,13 +52,13 @@ void RingConsumer::attach(std::uint64_t number, PlanId plan) {
 }
 
 void RingConsumer::consume() {
-  for (auto until = Clock::now() + awake;;) {
+  for (auto until = Clock::now() + ring_awake;;) {
     if (take_next()) {
-      until = Clock::now() + awake;
+      until = Clock::now() + ring_awake;
       continue;
     }
     if (!idle_) break;
-    for (int i = 0; i < looks_a_clock && !something(); ++i) pause_a_little();
+    for (int i = 0; i < ring_looks_a_clock && !something(); ++i) pause_a_little();
     if (something()) continue;
     if (Clock::now() < until) {
       ::sched_yield();   // the client may be waiting for this very processor
