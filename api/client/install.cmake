@@ -11,11 +11,11 @@ include(CMakePackageConfigHelpers)
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/kiln-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/generated/kiln-config-version.cmake DESTINATION lib/cmake/kiln COMPONENT client)
 install(FILES api/client/kiln/client.hpp DESTINATION include/kiln COMPONENT client)
-# What the client's header includes, under the names that it does.
+# What the library's header includes, under the names that it does.
 foreach(header api/client/client.hpp api/client/capture_files.hpp api/client/held_resources.hpp
-        api/client/visible_cards.hpp api/protocol/json.hpp
-        api/protocol/limits.hpp api/protocol/message.hpp engine/base/bytes.hpp engine/base/deadline.hpp
-        engine/base/diagnostics.hpp engine/base/fd.hpp engine/base/paths.hpp engine/base/result.hpp)
+        api/client/ring.hpp api/client/visible_cards.hpp api/protocol/json.hpp api/protocol/limits.hpp
+        api/protocol/message.hpp engine/base/bytes.hpp engine/base/deadline.hpp engine/base/diagnostics.hpp
+        engine/base/fd.hpp engine/base/paths.hpp engine/base/result.hpp engine/base/ring_memory.hpp)
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header} DESTINATION include/kiln/detail/${folder} COMPONENT client)
 endforeach()

@@ -3,3 +3,4 @@
 #pragma once
 
 #include "api/client/client.hpp"
+#include "api/client/ring.hpp"
